@@ -1,0 +1,61 @@
+"""timebound: real-time heuristic search. Agents act every tick and plan only a bounded amount per move.
+
+>>> import timebound as tb
+>>> world = tb.Grid([[1, 1, 1], [0, 0, 1], [1, 1, 1]])
+>>> tb.solve(world, (0, 0), (2, 0), "a*").moves
+6
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Names are imported when first used, so that `timebound --help` need not wait for the compiler.
+_HOMES = {
+    "Grid": "worlds.grid",
+    "Graph": "worlds.graph",
+    "TilePuzzle": "worlds.puzzle",
+    "Problem": "worlds.problems",
+    "Scenario": "worlds.problems",
+    "problems": "worlds.problems",
+    "generate": "worlds.generate",
+    "agent": "episode",
+    "solve": "episode",
+    "validate": "episode",
+    "Agent": "episode",
+    "Budget": "episode",
+    "Result": "episode",
+    "Validation": "episode",
+    "Error": "errors",
+    "MapError": "errors",
+    "MoveError": "errors",
+    "ProblemError": "errors",
+    "SpecError": "errors",
+    "WorldError": "errors",
+}
+_MODULES = {"generate"}
+
+__all__ = [*_HOMES, "__version__"]
+
+if TYPE_CHECKING:
+    from .episode import Agent, Budget, Result, Validation, agent, solve, validate
+    from .errors import Error, MapError, MoveError, ProblemError, SpecError, WorldError
+    from .worlds import generate
+    from .worlds.graph import Graph
+    from .worlds.grid import Grid
+    from .worlds.problems import Problem, Scenario, problems
+    from .worlds.puzzle import TilePuzzle
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'timebound' has no attribute {name!r}")
+    home = import_module(f".{_HOMES[name]}", __name__)
+    value = home if name in _MODULES else getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

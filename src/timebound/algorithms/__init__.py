@@ -1,0 +1,56 @@
+"""The algorithms, by name. To add one, write a file beside this and a line in ``REGISTRY`` (see HOWTO.md)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..errors import SpecError, nearest
+from .complete import A_STAR, DIJKSTRA, GREEDY, WEIGHTED_A_STAR
+from .ida_star import IDA_STAR
+from .registry import Algorithm, Parameter, Planner
+
+__all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "parse_spec"]
+
+REGISTRY: dict[str, Algorithm] = {
+    algorithm.name: algorithm for algorithm in (A_STAR, WEIGHTED_A_STAR, GREEDY, DIJKSTRA, IDA_STAR)
+}
+
+
+class Spec(NamedTuple):
+    """An algorithm with its parameters settled."""
+
+    algorithm: Algorithm
+    parameters: dict[str, Any]
+
+    def __str__(self) -> str:
+        shown = [f"{name}={_shown(value)}" for name, value in self.parameters.items()]
+        return self.algorithm.name + (":" + ",".join(shown) if shown else "")
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def parse_spec(text: str | Spec) -> Spec:
+    """Read ``name:param=value,...``.
+
+    >>> str(parse_spec("wa*:weight=1.5"))
+    'wa*:weight=1.5,reopen=false'
+    """
+    if isinstance(text, Spec):
+        return text
+    if not isinstance(text, str):
+        raise SpecError(f"an algorithm is named by a string like 'a*' or 'wa*:weight=2', not {text!r}")
+    name, colon, rest = text.strip().partition(":")
+    if name not in REGISTRY:
+        raise SpecError(f"there is no algorithm {name!r}; {nearest(name, REGISTRY)}")
+    algorithm = REGISTRY[name]
+    given: dict[str, Any] = {}
+    for part in rest.split(",") if colon else ():
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise SpecError(f"in {text!r}, {part!r} should read parameter=value")
+        if key.strip() in given:
+            raise SpecError(f"in {text!r}, {key.strip()} is given twice")
+        given[key.strip()] = value.strip()
+    return Spec(algorithm, algorithm.settle(given))

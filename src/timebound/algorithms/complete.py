@@ -1,0 +1,182 @@
+"""A*, weighted A*, greedy best-first search and Dijkstra: complete searches, for reference.
+
+They are one algorithm with four evaluations f = g_weight g + h_weight h. The agent stands still until the whole path
+is known, then walks it. With a budget the search goes on from tick to tick, and the wait is the first-move lag.
+
+Chosen where the literature leaves it open:
+
+* Ties go to the state reached last, which is mostly the one with the larger g.
+* A* and Dijkstra open a closed state again when it is reached more cheaply; weighted A* does not by default, which
+  with a consistent heuristic keeps its bound. A greedy search keeps the first parent of a state.
+* When the world is edited, the search starts again from where the agent stands.
+* Following parents back to the start costs a tenth of an expansion per step, as in the TBA* paper (c = 10).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.best_first import SEARCH, advance, begin, parent
+from ..kernels.jit import inlined
+from ..kernels.layout import COUNTS, EXHAUSTED, GROW, RUNNING, WEIGHT_ONE
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.tables import state_of
+from ..kernels.views import edits
+from ..kernels.workspace import Workspace, enlarged_at_front, records
+from .registry import Algorithm, Parameter, World
+
+TRACE_STEPS = 10  # parents followed for the price of one expansion
+
+PROGRESS = np.dtype(
+    [
+        ("begun", np.int64),  # 1 once a search is under way
+        ("edits", np.int64),  # the world's edit count when it began
+        ("tracing", np.int64),  # slot reached on the way back from the goal, or -1
+    ]
+)
+
+
+class CompleteSearch(NamedTuple):
+    """What the agent holds between ticks."""
+
+    table: NamedTuple
+    queue: NamedTuple
+    search: np.ndarray  # one SEARCH record
+    progress: np.ndarray  # one PROGRESS record
+    counts: np.ndarray  # one COUNTS record
+    route: np.ndarray  # int64[...]: the path, written from the end of the array towards its front
+    plan: np.ndarray  # int64[2]
+
+
+@decide.on(CompleteSearch)
+def _decide(algorithm, world, clock, s, limit, deadline):
+    table = algorithm.table
+    note = algorithm.search[0]
+    progress = algorithm.progress[0]
+    plan = algorithm.plan
+    if not progress.begun or progress.edits != edits(world):
+        begin(world, table, algorithm.queue, note, algorithm.counts[0], s, note.goal)
+        progress.begun = 1
+        progress.edits = edits(world)
+        progress.tracing = -1
+        plan[0] = algorithm.route.shape[0]
+        plan[1] = plan[0]
+    before = algorithm.counts[0].expanded
+    if note.status == RUNNING:
+        status = advance(world, table, algorithm.queue, note, algorithm.counts[0], clock, limit, deadline)
+        if status == GROW:
+            return NEEDS_ROOM
+        if status == RUNNING:
+            return 0
+        progress.tracing = note.goal_slot
+    if note.status == EXHAUSTED:
+        return NO_WAY
+    steps = TRACE_STEPS * min(limit - (algorithm.counts[0].expanded - before) + 1, 1 << 40)
+    return trace(world, table, note, progress, algorithm.route, plan, steps)
+
+
+@inlined
+def trace(world, table, note, progress, route, plan, steps):
+    """Write the path into ``route`` from its end, following up to ``steps`` parents; returns the moves ready."""
+    slot = progress.tracing
+    while slot >= 0 and steps > 0:
+        if slot == note.root:
+            slot = -1
+            break
+        if plan[0] == 0:
+            progress.tracing = slot
+            return NEEDS_ROOM
+        plan[0] -= 1
+        route[plan[0]] = state_of(table, slot)
+        slot = parent(world, table, note, slot)
+        steps -= 1
+    progress.tracing = slot
+    return plan[1] - plan[0] if slot < 0 else 0
+
+
+class BestFirstPlanner:
+    """The Python half: owns the arrays, lends them to the kernels, enlarges them when asked."""
+
+    def __init__(self, world: World, goal: int, g_weight: float, h_weight: float, reopen: bool) -> None:
+        self._workspace = Workspace.of(world)
+        search = records(SEARCH)
+        search.goal = goal
+        # Rounding a weight down keeps the promise w c*.
+        search.g_weight = int(g_weight * WEIGHT_ONE)
+        search.h_weight = int(h_weight * WEIGHT_ONE)
+        search.reopen = reopen
+        route = np.empty(1024, dtype=np.int64)
+        self.state = CompleteSearch(
+            self._workspace.table,
+            self._workspace.queue,
+            search,
+            records(PROGRESS),
+            records(COUNTS),
+            route,
+            np.full(2, len(route)),
+        )
+
+    def enlarge(self) -> None:
+        """Double whatever is full."""
+        self._workspace.enlarge()
+        state = self.state._replace(table=self._workspace.table, queue=self._workspace.queue)
+        if state.plan[0] == 0:
+            route, plan = enlarged_at_front(state.route, state.plan)
+            state = state._replace(route=route, plan=plan)
+        self.state = state
+
+    def memory_bytes(self) -> int:
+        """Bytes of the states held: words, parents and open-list entries, not the arrays' reserve."""
+        return self._workspace.bytes_for(int(self.state.counts[0].states)) + self.state.route.nbytes
+
+    def release(self) -> None:
+        """Give the arrays back for the next search in this world."""
+        self._workspace.release()
+
+
+_REOPEN = Parameter("reopen", bool, False, "open a closed state again when it is reached more cheaply")
+
+A_STAR = Algorithm(
+    name="a*",
+    summary="shortest paths; waits until the whole path is known",
+    paper="Hart, Nilsson and Raphael 1968",
+    make=lambda world, goal, budget: BestFirstPlanner(world, goal, 1, 1, True),
+    real_time=False,
+)
+
+WEIGHTED_A_STAR = Algorithm(
+    name="wa*",
+    summary="paths at most `weight` times as long as the shortest, with less search",
+    paper="Pohl 1970",
+    parameters=(
+        Parameter(
+            "weight",
+            float,
+            2.0,
+            "how much more the heuristic counts than the way so far",
+            low=1.0,
+            high=1000.0,
+        ),
+        _REOPEN,
+    ),
+    make=lambda world, goal, budget, weight, reopen: BestFirstPlanner(world, goal, 1, weight, reopen),
+    real_time=False,
+)
+
+GREEDY = Algorithm(
+    name="gbfs",
+    summary="any path, quickly: always goes on from the state that looks nearest to the goal",
+    paper="Pearl 1984",
+    make=lambda world, goal, budget: BestFirstPlanner(world, goal, 0, 1, False),
+    real_time=False,
+)
+
+DIJKSTRA = Algorithm(
+    name="dijkstra",
+    summary="shortest paths without a heuristic",
+    paper="Dijkstra 1959",
+    make=lambda world, goal, budget: BestFirstPlanner(world, goal, 1, 0, True),
+    real_time=False,
+)

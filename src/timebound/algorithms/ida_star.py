@@ -1,0 +1,186 @@
+"""IDA*: depth-first searches with a growing limit on f; memory linear in the depth of the path.
+
+Made for puzzles, where states are rarely reached twice. On maps the number of paths explodes: expect it to be slow
+on anything but small grids. As published, but for one thing: a state already on the current path is not entered
+again. So the search ends, with the proof that there is no way, once a limit prunes nothing.
+
+The limit starts at h(start); the next one is the smallest f that was pruned.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.jit import inlined, now_ns
+from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, RUNNING
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.views import aim, degree, edits, estimate, locate, successor
+from ..kernels.workspace import records
+from .registry import Algorithm, World
+
+DEEPENING = np.dtype(
+    [
+        ("begun", np.int64),
+        ("edits", np.int64),
+        ("goal", np.int64),
+        ("depth", np.int64),  # index of the state on top of the stack; -1 between two limits
+        ("limit", np.int64),  # on f
+        ("pruned", np.int64),  # the smallest f above the limit that was met
+        ("status", np.int64),
+    ]
+)
+
+_CLOCK_MASK = 31
+
+
+class Deepening(NamedTuple):
+    """What the agent holds between ticks: the current path, and how far each state on it has been explored."""
+
+    note: np.ndarray  # one DEEPENING record
+    costs: np.ndarray  # int64[depth]: g of each state on the path
+    nexts: np.ndarray  # int64[depth]: the successor to try next
+    counts: np.ndarray  # one COUNTS record
+    route: np.ndarray  # int64[depth]: the path itself, the start first
+    plan: np.ndarray  # int64[2]
+
+
+@decide.on(Deepening)
+def _decide(algorithm, world, clock, s, limit, deadline):
+    note = algorithm.note[0]
+    plan = algorithm.plan
+    if not note.begun or note.edits != edits(world):
+        note.begun = 1
+        note.edits = edits(world)
+        note.depth = -1
+        note.limit = estimate(world, aim(world, note.goal), s, locate(world, s))
+        note.status = RUNNING
+        algorithm.route[0] = s
+        plan[0] = 0
+        plan[1] = 0
+    if note.status == RUNNING:
+        status = _deepen(
+            world,
+            note,
+            algorithm.route,
+            algorithm.costs,
+            algorithm.nexts,
+            algorithm.counts[0],
+            clock,
+            limit,
+            deadline,
+        )
+        if status == GROW:
+            return NEEDS_ROOM
+        note.status = status
+        if status == FOUND:
+            plan[0] = 1
+            plan[1] = note.depth + 1
+    if note.status == EXHAUSTED:
+        return NO_WAY
+    return plan[1] - plan[0]
+
+
+@inlined
+def _deepen(world, note, path, costs, nexts, counts, clock, budget, deadline):
+    goal = note.goal
+    target = aim(world, goal)
+    depth = note.depth
+    expanded = 0
+    status = RUNNING
+    while True:
+        if depth + 1 >= path.shape[0]:
+            status = GROW
+            break
+        if depth < 0:
+            if note.limit == INFINITE:
+                status = EXHAUSTED  # the last limit pruned nothing
+                break
+            if expanded >= budget:
+                break
+            depth = 0
+            costs[0] = 0
+            nexts[0] = 0
+            note.pruned = INFINITE
+            expanded += 1
+        s = path[depth]
+        if nexts[depth] >= degree(world, s):
+            depth -= 1
+            if depth < 0:
+                note.limit = note.pruned
+            continue
+        t, c = successor(world, s, nexts[depth])
+        enters = c >= 0
+        f = 0
+        if enters:
+            f = costs[depth] + c + estimate(world, target, t, locate(world, t))
+            if f > note.limit:
+                note.pruned = min(note.pruned, f)
+                enters = False
+        if enters:
+            for k in range(depth + 1):
+                if path[k] == t:
+                    enters = False
+                    break
+        if enters and t != goal and expanded >= budget:
+            break
+        nexts[depth] += 1
+        if not enters:
+            continue
+        depth += 1
+        path[depth] = t
+        costs[depth] = costs[depth - 1] + c
+        nexts[depth] = 0
+        counts.states = max(counts.states, depth + 1)
+        if t == goal:
+            status = FOUND
+            break
+        expanded += 1
+        if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
+            budget = expanded
+    note.depth = depth
+    counts.expanded += expanded
+    return status
+
+
+class DeepeningPlanner:
+    """The Python half: owns the stack."""
+
+    def __init__(self, world: World, goal: int) -> None:
+        size = 256
+        note = records(DEEPENING)
+        note.goal = goal
+        self.state = Deepening(
+            note,
+            np.zeros(size, np.int64),
+            np.zeros(size, np.int64),
+            records(COUNTS),
+            np.zeros(size, np.int64),
+            np.zeros(2, np.int64),
+        )
+
+    def enlarge(self) -> None:
+        """Double the stack."""
+        state = self.state
+        self.state = state._replace(
+            costs=np.concatenate([state.costs, np.zeros_like(state.costs)]),
+            nexts=np.concatenate([state.nexts, np.zeros_like(state.nexts)]),
+            route=np.concatenate([state.route, np.zeros_like(state.route)]),
+        )
+
+    def memory_bytes(self) -> int:
+        """Bytes of the deepest path so far."""
+        return 24 * int(self.state.counts[0].states)
+
+    def release(self) -> None:
+        """Nothing is borrowed."""
+
+
+IDA_STAR = Algorithm(
+    name="ida*",
+    summary="shortest paths in memory linear in their length; for puzzles",
+    paper="Korf 1985",
+    make=lambda world, goal, budget: DeepeningPlanner(world, goal),
+    real_time=False,
+)

@@ -1,0 +1,394 @@
+"""One agent on its way: budget, commitment, legality of every move, outcome and measures."""
+
+from __future__ import annotations
+
+import math
+import time
+import weakref
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import numpy as np
+
+from .algorithms import Spec, parse_spec
+from .errors import MoveError, ProblemError, SpecError
+from .kernels import loop
+from .kernels.best_first import SEARCH
+from .kernels.layout import COUNTS, WEIGHT_ONE
+from .kernels.paths import count_non_optimal, walk
+from .kernels.workspace import Workspace, records
+
+__all__ = ["Agent", "Budget", "Result", "Validation", "agent", "solve", "validate"]
+
+UNLIMITED = 1 << 60
+_STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
+
+
+class AnyWorld(Protocol):
+    """What an episode needs of a world: Grid, Graph and TilePuzzle have it."""
+
+    view: Any
+    undirected: bool
+    table: str
+    buckets: bool
+    states: int
+    spare: list[Any]
+
+    @property
+    def digest(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    def view_for(self, goal: int) -> Any: ...
+    def state_of(self, point: Any, what: str = ...) -> int: ...
+    def point_of(self, state: int) -> Any: ...
+    def points_of(self, states: np.ndarray) -> Any: ...
+    def path_states(self, path: Any) -> np.ndarray: ...
+    def random_states(self, count: int, random: np.random.Generator) -> np.ndarray: ...
+    def plausible(self, pairs: np.ndarray, high: float) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much an agent may plan per move: a number of expansions, or milliseconds; neither means no limit.
+
+    >>> Budget.of(100), Budget.of("2ms"), Budget.of(None)
+    (Budget(expansions=100, milliseconds=None), Budget(expansions=None, milliseconds=2.0), Budget(expansions=None, \
+milliseconds=None))
+    """
+
+    expansions: int | None = None
+    milliseconds: float | None = None
+
+    @classmethod
+    def of(cls, value: Budget | int | str | None) -> Budget:
+        """A budget from ``100``, ``"100"``, ``"2ms"``, ``"500us"`` or None."""
+        if isinstance(value, Budget):
+            return value
+        wrong = SpecError(f"a budget is a whole number of expansions (100) or a time ('2ms', '500us'), not {value!r}")
+        if value is None:
+            return cls()
+        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            if value < 1:
+                raise SpecError(f"a budget must be at least 1 expansion per move, not {value}")
+            return cls(expansions=int(value))
+        if not isinstance(value, str):
+            raise wrong
+        text = value.strip().lower()
+        try:
+            for unit, factor in (("ms", 1.0), ("us", 1e-3)):
+                if text.endswith(unit):
+                    amount = float(text[: -len(unit)]) * factor
+                    if not (math.isfinite(amount) and amount > 0):
+                        raise SpecError(f"a time budget must be above zero, not {value!r}")
+                    return cls(milliseconds=amount)
+            return cls.of(int(text))
+        except ValueError:
+            raise wrong from None
+
+    def __str__(self) -> str:
+        if self.milliseconds is not None:
+            return f"{self.milliseconds:g}ms"
+        return str(self.expansions) if self.expansions is not None else "none"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of an episode. ``suboptimality`` and ``optimal`` are None when the optimum is not known.
+
+    >>> import timebound as tb
+    >>> result = tb.solve(tb.Grid([[1, 1], [1, 1]]), (0, 0), (1, 1), "a*", optimal="compute")
+    >>> result.status, result.moves, round(result.cost, 3), result.suboptimality
+    ('reached', 1, 1.414, 1.0)
+    """
+
+    status: str
+    algorithm: str
+    budget: str
+    path: Any
+    cost: float
+    moves: int
+    waits: int
+    first_move_lag: int
+    expansions: int
+    expansions_per_move: np.ndarray
+    learning_expansions: int
+    back_moves: int
+    non_optimal_moves: int | None
+    revisits: int
+    planning_seconds: float
+    memory_states: int
+    memory_bytes: int
+    optimal: float | None
+    suboptimality: float | None
+
+    def to_dict(self, *, path: bool = True) -> dict[str, Any]:
+        """The result as plain numbers, lists and strings: the fields of ``--json``."""
+        record = {field.name: getattr(self, field.name) for field in fields(self)}
+        record["expansions_per_move"] = self.expansions_per_move.tolist()
+        record["path"] = [
+            list(p) if isinstance(p, tuple) else p for p in getattr(self.path, "tolist", lambda: self.path)()
+        ]
+        if not path:
+            del record["path"], record["expansions_per_move"]
+        return record
+
+
+class Agent:
+    """An agent that moves when told to. Make one with :func:`timebound.agent`.
+
+    >>> import timebound as tb
+    >>> world = tb.Grid([[1, 1, 1]])
+    >>> agent = tb.agent("a*", world, (0, 0), (0, 2))
+    >>> while not agent.done:
+    ...     print(agent.step())
+    (0, 1)
+    (0, 2)
+    """
+
+    def __init__(
+        self,
+        spec: str | Spec,
+        world: AnyWorld,
+        start: Any,
+        goal: Any,
+        *,
+        budget: Budget | int | str | None = None,
+        commit: int = 1,
+        move_limit: int | None = None,
+    ) -> None:
+        self.spec = parse_spec(spec)
+        self.world = world
+        self.budget = Budget.of(budget)
+        if not isinstance(commit, (int, np.integer)) or isinstance(commit, bool) or commit < 1:
+            raise SpecError(f"commit is the number of moves per decision, at least 1, not {commit!r}")
+        if move_limit is not None and (not isinstance(move_limit, (int, np.integer)) or move_limit < 1):
+            raise SpecError(f"move_limit must be a whole number of at least 1, not {move_limit!r}")
+        refusal = self.spec.algorithm.refuses(world) if self.spec.algorithm.refuses else None
+        if refusal:
+            raise SpecError(f"{self.spec.algorithm.name}: {refusal}")
+        here = world.state_of(start, "start")
+        there = world.state_of(goal, "goal")
+        self._view = world.view_for(there)
+        self._planner = self.spec.algorithm.make(world, there, self.budget, **self.spec.parameters)
+        # An agent that is dropped half-way gives its arrays back too.
+        self._release = weakref.finalize(self, self._planner.release)
+        self._trail = np.empty(1024, np.int64)
+        self._trail[0] = here
+        self._spent = np.empty(1024, np.int64)
+        self._clock = np.zeros(2, np.int64)
+        self._episode = records(loop.EPISODE)
+        note = self._note = self._episode[0]
+        note.position, note.goal, note.commit = here, there, commit
+        note.status = loop.REACHED if here == there else loop.ACTIVE
+        self._limit = self.budget.expansions or UNLIMITED
+        self._nanoseconds = round((self.budget.milliseconds or 0) * 1e6)
+        self._move_limit = int(move_limit) if move_limit is not None else UNLIMITED
+        self._seconds = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over: the goal reached, proved unreachable, or the moves used up."""
+        return bool(self._note.status != loop.ACTIVE)
+
+    @property
+    def status(self) -> str:
+        """``active``, ``reached``, ``unreachable`` or ``move-limit``."""
+        return _STATUS.get(int(self._note.status), "active")
+
+    @property
+    def position(self) -> Any:
+        """Where the agent is."""
+        return self.world.point_of(int(self._note.position))
+
+    @property
+    def moves(self) -> int:
+        """How many moves it has made."""
+        return int(self._note.moves)
+
+    @property
+    def cost(self) -> float:
+        """What its moves have cost."""
+        return float(self._note.cost + self._note.cost_rest)
+
+    def step(self) -> Any:
+        """Plan within the budget and make one move. Returns the new position; the old one if the agent had to wait."""
+        self._run(1)
+        return self.position
+
+    def run(self, ticks: int | None = None) -> Agent:
+        """Step until the episode is over, or for so many ticks, in one compiled call."""
+        self._run(UNLIMITED >> 1 if ticks is None else int(ticks))
+        return self
+
+    def _run(self, ticks: int) -> None:
+        note = self._note
+        before = time.perf_counter()
+        last = int(note.ticks) + ticks
+        while note.status == loop.ACTIVE and note.ticks < last:
+            status = loop.run(
+                self._view,
+                self._planner.state,
+                self._trail,
+                self._spent,
+                self._episode,
+                self._clock,
+                last - int(note.ticks),
+                self._limit,
+                self._nanoseconds,
+                self._move_limit,
+            )
+            if status == loop.GROW_DIARY:
+                self._trail = np.concatenate([self._trail, np.empty_like(self._trail)])
+                self._spent = np.concatenate([self._spent, np.empty_like(self._spent)])
+            elif status == loop.GROW_ALGORITHM:
+                self._planner.enlarge()
+            elif status == loop.OVER_BUDGET:
+                spent = int(self._spent[int(note.ticks) - 1])
+                raise AssertionError(f"{self.spec} expanded {spent} states on one move, above its budget {self.budget}")
+            elif status == loop.ILLEGAL:
+                raise AssertionError(f"{self.spec} asked for a move from {self.position} that the world does not allow")
+        self._seconds += time.perf_counter() - before
+
+    def result(self, optimal: float | str | None = None) -> Result:
+        """The record of the episode so far. ``optimal``: the optimal cost if known, or ``"compute"``."""
+        note, counts = self._note, self._planner.state.counts[0]
+        trail = self._trail[: self.moves + 1].copy()
+        best, non_optimal = self._optimum(optimal, trail)
+        cost = self.cost
+        reached = note.status == loop.REACHED
+        ratio = None
+        if best is not None and reached:
+            ratio = cost / best if best > 0 else 1.0
+        return Result(
+            status=self.status,
+            algorithm=str(self.spec),
+            budget=str(self.budget),
+            path=self.world.points_of(trail),
+            cost=cost,
+            moves=self.moves,
+            waits=int(note.ticks) - self.moves,
+            first_move_lag=int(note.lag),
+            expansions=int(counts.expanded),
+            expansions_per_move=self._spent[: int(note.ticks)].copy(),
+            learning_expansions=int(counts.learning),
+            back_moves=int(counts.back_moves),
+            non_optimal_moves=non_optimal,
+            revisits=len(trail) - len(np.unique(trail)),
+            planning_seconds=self._seconds,
+            memory_states=int(counts.states),
+            memory_bytes=self._planner.memory_bytes(),
+            optimal=best,
+            suboptimality=ratio,
+        )
+
+    def _optimum(self, optimal: float | str | None, trail: np.ndarray) -> tuple[float | None, int | None]:
+        if optimal is None:
+            return None, None
+        if optimal != "compute":
+            if isinstance(optimal, str) or not optimal >= 0:
+                raise SpecError(f"optimal is the optimal cost, None or 'compute', not {optimal!r}")
+            return float(optimal), None
+        start, goal = (self.world.point_of(int(state)) for state in (trail[0], self._note.goal))
+        reference = Agent("a*", self.world, start, goal).run()
+        best = reference.cost if reference.status == "reached" else None
+        return best, _non_optimal_moves(self.world, trail, int(self._note.goal)) if best is not None else None
+
+
+def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | None:
+    """Moves that are not on any optimal path to the goal, by one Dijkstra search outwards from it.
+
+    Not told for directed graphs, where that search would follow arcs the wrong way, nor for puzzles, whose state
+    space does not fit into memory.
+    """
+    if not world.undirected or world.table == "hashed":
+        return None
+    workspace = Workspace.of(world)
+    search, counts = records(SEARCH), records(COUNTS)
+    search.g_weight, search.reopen = WEIGHT_ONE, 1
+    while True:
+        wrong = count_non_optimal(world.view, workspace.table, workspace.queue, search, counts, goal, trail)
+        if wrong >= 0:
+            workspace.release()
+            return int(wrong)
+        workspace.enlarge()
+
+
+def agent(
+    spec: str | Spec,
+    world: AnyWorld,
+    start: Any,
+    goal: Any,
+    *,
+    budget: Budget | int | str | None = None,
+    commit: int = 1,
+    move_limit: int | None = None,
+) -> Agent:
+    """An agent at ``start`` that wants to reach ``goal``; tell it to ``step()`` once per tick.
+
+    ``budget`` is what it may plan per move: expansions (``100``) or time (``"2ms"``). ``commit`` is how many moves it
+    makes per decision.
+
+    >>> import timebound as tb
+    >>> agent = tb.agent("a*", tb.Grid([[1, 1, 1]]), (0, 0), (0, 2), budget=1)
+    >>> agent.step()  # one expansion is not enough to see the whole path: it waits
+    (0, 0)
+    """
+    return Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit)
+
+
+def solve(
+    world: AnyWorld,
+    start: Any,
+    goal: Any,
+    spec: str | Spec = "a*",
+    *,
+    budget: Budget | int | str | None = None,
+    commit: int = 1,
+    move_limit: int | None = None,
+    optimal: float | str | None = None,
+) -> Result:
+    """A whole episode: walk from ``start`` to ``goal`` and report how it went.
+
+    >>> import timebound as tb
+    >>> world = tb.Grid([[1, 1, 1], [1, 0, 0], [1, 1, 1]])
+    >>> result = tb.solve(world, (0, 2), (2, 2), "a*")
+    >>> result.status, result.cost, result.path.tolist()
+    ('reached', 6.0, [[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]])
+    """
+    return (
+        Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit).run().result(optimal)
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A path that was found legal, and what it costs."""
+
+    cost: float
+    moves: int
+
+
+def validate(world: AnyWorld, path: Any, *, start: Any = None, goal: Any = None) -> Validation:
+    """Check every move of a path against the world as it is now; raises MoveError at the first that is not legal.
+
+    >>> import timebound as tb
+    >>> world = tb.Grid([[1, 1], [0, 1]])
+    >>> tb.validate(world, [(0, 0), (0, 1), (1, 1)])
+    Validation(cost=2.0, moves=2)
+    >>> tb.validate(world, [(0, 0), (1, 1)])
+    Traceback (most recent call last):
+    timebound.errors.MoveError: move 1, from (0, 0) to (1, 1), is not legal
+    """
+    if len(path) == 0:
+        raise ProblemError("a path has at least one state")
+    states = world.path_states(path)
+    first = world.state_of(path[0], "path's first state")
+    if start is not None and world.state_of(start, "start") != first:
+        raise MoveError(f"the path starts at {path[0]}, not at {start}")
+    if goal is not None and world.state_of(goal, "goal") != states[-1]:
+        raise MoveError(f"the path ends at {path[-1]}, not at {goal}")
+    legal, cost = walk(world.view, states)
+    if legal < len(states) - 1:
+        here, there = (tuple(p.tolist()) if isinstance(p, np.ndarray) else p for p in path[legal : legal + 2])
+        raise MoveError(f"move {legal + 1}, from {here} to {there}, is not legal")
+    return Validation(cost=float(cost), moves=len(states) - 1)

@@ -1,0 +1,53 @@
+"""The mistakes a user can make, each with a message that says what was wrong, where, and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["Error", "MapError", "MoveError", "ProblemError", "SpecError", "WorldError", "nearest"]
+
+
+class Error(Exception):
+    """Base of every error that timebound raises on purpose; its text is one sentence for the user.
+
+    >>> import timebound as tb
+    >>> try:
+    ...     tb.agent("b*", tb.Grid([[1, 1]]), (0, 0), (0, 1))
+    ... except tb.Error as error:
+    ...     print(error)
+    there is no algorithm 'b*'; did you mean 'a*'?
+    """
+
+
+class MapError(Error):
+    """A map, scenario, image or graph file that cannot be read as what it should be."""
+
+
+class WorldError(Error):
+    """An array, graph or edit that does not make a world: wrong shape, negative cost, dangling arc."""
+
+
+class ProblemError(Error):
+    """A start or goal that is not a place an agent can be."""
+
+
+class SpecError(Error):
+    """An algorithm, parameter or budget that does not exist or does not fit."""
+
+
+class MoveError(Error):
+    """A path with a move that the world does not allow."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Words to end an error message with: the nearest known name, or all of them.
+
+    >>> nearest("dijkstar", ["a*", "dijkstra"])
+    "did you mean 'dijkstra'?"
+    >>> nearest("zzz", ["a*", "dijkstra"])
+    'known are a*, dijkstra'
+    """
+    names = list(known)
+    match = get_close_matches(word.lower(), names, n=1, cutoff=0.4)
+    return f"did you mean {match[0]!r}?" if match else f"known are {', '.join(names)}"

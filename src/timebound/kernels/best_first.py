@@ -1,0 +1,248 @@
+"""Best-first search in slices: run some expansions, stop, ask for the best open state, go on.
+
+One text serves A*, weighted A*, greedy best-first search and Dijkstra: they differ only in the weights of g and h in
+the evaluation f = g_weight g + h_weight h. The time-bounded algorithms stand on it too.
+
+The search ends when no open state has an f below the goal's. Buckets order states only to the width of a bucket, so
+two things keep A* exact: a closed state that is reached more cheaply is opened again (``reopen``), and after the goal
+is reached its own bucket is searched for states that could still improve it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import at, generic, inlined, lowest_bit, now_ns
+from .layout import (
+    CLOSED,
+    DIRECTION_BITS,
+    EXHAUSTED,
+    FLAGS,
+    FOUND,
+    G_SHIFT,
+    GROW,
+    INFINITE,
+    RUNNING,
+    STAMP_SHIFT,
+    WEIGHT_SHIFT,
+)
+from .queues import clear, crowded, pop, push, resume, settle, suspend, top
+from .tables import full, intern, parent_of, renew, state_of, word_of, write
+from .views import (
+    GraphView,
+    GridView,
+    PuzzleView,
+    TerrainView,
+    aim,
+    arc,
+    degree,
+    estimate,
+    horizon,
+    locate,
+    moved,
+    successor,
+)
+
+__all__ = ["SEARCH", "advance", "begin", "best_open", "cost_so_far", "parent"]
+
+SEARCH = np.dtype(
+    [
+        ("root", np.int64),  # slot of the state the search started from
+        ("goal", np.int64),  # state
+        ("goal_slot", np.int64),  # meaningful once goal_f is finite
+        ("goal_f", np.int64),  # f of the best path to the goal so far, or INFINITE
+        ("top", np.int64),  # the word of a state with g = 0
+        ("g_weight", np.int64),  # fixed point, WEIGHT_SHIFT binary digits
+        ("h_weight", np.int64),
+        ("reopen", np.int64),  # 1: a closed state found cheaper is opened again
+        ("status", np.int64),  # RUNNING, FOUND or EXHAUSTED
+        ("reopened", np.int64),  # how often a closed state was opened again
+    ]
+)
+
+# Entries that a slice may skip for each expansion it may make. Stale entries cost little, but a tick must be bounded.
+_SKIPS = 64
+# Expansions between two looks at the clock.
+_CLOCK_MASK = 31
+# Successors that are examined at once.
+_BLOCK = 32
+
+
+@inlined
+def begin(world, table, queue, note, counts, start, goal):
+    """Start a search from ``start``, forgetting the one before."""
+    note.top = renew(table)
+    note.root = intern(table, start)
+    note.goal = goal
+    note.goal_slot = -1
+    note.goal_f = INFINITE
+    note.status = RUNNING
+    write(table, note.root, note.top, note.root)
+    h = estimate(world, aim(world, goal), start, locate(world, start))
+    key = (note.h_weight * h) >> (world.shift + WEIGHT_SHIFT)
+    suspend(queue, push(queue, clear(queue), key, note.root))
+    counts.states = 1
+
+
+@inlined
+def advance(world, table, queue, note, counts, clock, limit, deadline):
+    """Expand up to ``limit`` states, or until ``deadline`` (nanoseconds; 0 for none). Returns a status.
+
+    Every call that does not end with GROW makes progress, even after the deadline.
+    """
+    top_word = note.top
+    goal = note.goal
+    goal_f = note.goal_f
+    g_weight = note.g_weight
+    h_weight = note.h_weight
+    reopen = note.reopen
+    seen_from = (top_word >> STAMP_SHIFT) << STAMP_SHIFT  # the least word of this search
+    keep_first = g_weight == 0
+    shift = world.shift + WEIGHT_SHIFT
+    # How far above the expanded key a successor's key can lie.
+    stretch = (((g_weight + h_weight) * horizon(world)) >> shift) + 2
+    goal_key = goal_f >> shift
+    target = aim(world, goal)
+    cursor = resume(queue)
+    expanded = 0
+    states = 0
+    reopened = 0
+    skips = _SKIPS * min(limit, 1 << 40) + _SKIPS
+    status = RUNNING
+    while True:
+        cursor = settle(queue, cursor)
+        key = cursor[0]
+        if key > goal_key or key == INFINITE:
+            status = FOUND if goal_f < INFINITE else EXHAUSTED
+            break
+        if expanded >= limit or skips <= 0:
+            break
+        slot = top(queue, cursor)
+        word = word_at(table, slot)
+        if word & CLOSED:
+            slot, cursor = pop(queue, cursor)
+            skips -= 1
+            continue
+        s = state_of(table, slot)
+        fan = degree(world, s)
+        if crowded(queue, cursor, key + stretch, fan) or full(table, fan):
+            status = GROW
+            break
+        slot, cursor = pop(queue, cursor)
+        g = (top_word - (word & ~FLAGS)) >> G_SHIFT
+        here = locate(world, s)
+        if key == goal_key and g_weight * g + h_weight * estimate(world, target, s, here) >= goal_f:
+            skips -= 1
+            continue
+        table.words[at(slot)] = word | CLOSED
+        expanded += 1
+        for block in range(0, fan, _BLOCK):
+            todo = improvable(world, table, s, g, top_word, block)
+            while todo:
+                i = block + lowest_bit(todo)
+                todo &= todo - 1
+                t, c = arc(world, s, i)
+                child = intern(table, t)
+                old = word_at(table, child)
+                if old >= seen_from:
+                    if keep_first or (old & CLOSED and not reopen):
+                        continue
+                    if old & CLOSED:
+                        reopened += 1
+                else:
+                    states += 1
+                g_t = g + c
+                f = g_weight * g_t + h_weight * estimate(world, target, t, moved(world, here, i))
+                write(table, child, top_word - (g_t << G_SHIFT) + (i & ((1 << DIRECTION_BITS) - 1)), slot)
+                if t == goal:
+                    # Its estimate is 0. The goal needs no entry: the loop ends when no key is below its own.
+                    goal_f = f
+                    goal_key = f >> shift
+                    note.goal_slot = child
+                elif f < goal_f:
+                    cursor = push(queue, cursor, f >> shift, child)
+        if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
+            limit = expanded
+    note.goal_f = goal_f
+    note.status = status if status != GROW else RUNNING
+    note.reopened += reopened
+    counts.expanded += expanded
+    counts.states += states
+    suspend(queue, cursor)
+    return status
+
+
+@inlined
+def best_open(world, table, queue, note):
+    """The slot of the most promising state: the one to be expanded next, or the goal's; -1 if there is none."""
+    cursor = resume(queue)
+    shift = world.shift + WEIGHT_SHIFT
+    while True:
+        cursor = settle(queue, cursor)
+        if cursor[0] >= note.goal_f >> shift:
+            slot = note.goal_slot
+            break
+        slot = top(queue, cursor)
+        if not word_at(table, slot) & CLOSED:
+            break
+        slot, cursor = pop(queue, cursor)
+    suspend(queue, cursor)
+    return slot
+
+
+@inlined
+def parent(world, table, note, slot):
+    """The slot from which ``slot`` was reached; the root is its own parent."""
+    return slot if slot == note.root else parent_of(world, table, slot)
+
+
+@inlined
+def cost_so_far(table, note, slot):
+    """g of the state in ``slot``."""
+    return (note.top - (word_at(table, slot) & ~FLAGS)) >> G_SHIFT
+
+
+@inlined
+def word_at(table, slot):
+    return table.words[at(slot)]
+
+
+@generic
+def improvable(world, table, s, g, top_word, block):
+    """A bit for each successor from number ``block`` on that is reached more cheaply through ``s`` than before."""
+
+
+@improvable.on(GridView)
+def _grid_improvable(world, table, s, g, top_word, block):
+    # Eight loads and comparisons without a branch; only the few that gain are then looked at one by one.
+    width = world.width
+    straight = top_word - ((g + world.cardinal) << G_SHIFT)
+    slanted = top_word - ((g + world.diagonal) << G_SHIFT)
+    todo = np.int64(word_of(table, s - width) < straight)
+    todo |= np.int64(word_of(table, s + 1) < straight) << 1
+    todo |= np.int64(word_of(table, s + width) < straight) << 2
+    todo |= np.int64(word_of(table, s - 1) < straight) << 3
+    todo |= np.int64(word_of(table, s - width + 1) < slanted) << 4
+    todo |= np.int64(word_of(table, s - width - 1) < slanted) << 5
+    todo |= np.int64(word_of(table, s + width + 1) < slanted) << 6
+    todo |= np.int64(word_of(table, s + width - 1) < slanted) << 7
+    return todo & world.moves[at(s)]
+
+
+@improvable.on(TerrainView)
+def _terrain_improvable(world, table, s, g, top_word, block):
+    todo = np.int64(0)
+    for i in range(8):
+        t, c = arc(world, s, i)
+        todo |= np.int64(word_of(table, t) < top_word - ((g + c) << G_SHIFT)) << i
+    return todo & world.moves[at(s)]
+
+
+@improvable.on(GraphView, PuzzleView)
+def _linked_improvable(world, table, s, g, top_word, block):
+    todo = np.int64(0)
+    for i in range(min(_BLOCK, degree(world, s) - block)):
+        t, c = successor(world, s, block + i)
+        if c >= 0 and word_of(table, t) < top_word - ((g + c) << G_SHIFT):
+            todo |= np.int64(1) << i
+    return todo

@@ -1,0 +1,196 @@
+"""How kernels are compiled: one decorator, one way to specialise by type, a clock, and a cache that notices edits.
+
+Four rules, each measured (docs/kernels.md):
+
+* Kernels never allocate, so they are compiled without reference counting (``_nrt=False``). NamedTuples of arrays
+  may then be passed whole to inlined helpers at no cost.
+* ``generic`` gives one name several texts, one per NamedTuple type. A kernel that calls it is compiled once per
+  combination, and runs unchanged as plain Python when the JIT is off.
+* The disk cache is keyed by every source file that can hold a kernel. Numba alone looks only at the file of the
+  outermost function and would silently run old code after an edit in a helper.
+* No ``fastmath``: ties decide trajectories.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from llvmlite import ir
+from numba import config, njit, types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.extending import intrinsic, overload
+
+__all__ = ["at", "generic", "inlined", "kernel", "lowest_bit", "now_ns", "on_compile", "sources_digest"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+# The folders whose functions can end up inside a kernel.
+_KERNEL_FOLDERS = ("kernels", "algorithms", "databases")
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
+
+COMPILED = not config.DISABLE_JIT
+
+
+def sources_digest(package: Path = _PACKAGE) -> bytes:
+    """A digest of every source file that a kernel may be made of."""
+    digest = blake2b(digest_size=16)
+    for folder in _KERNEL_FOLDERS:
+        for file in sorted((package / folder).glob("*.py")):
+            digest.update(file.name.encode())
+            digest.update(file.read_bytes())
+    return digest.digest()
+
+
+_DIGEST = sources_digest()
+
+
+def _say_compiling(name: str) -> None:
+    """The default notice: one line for a person at a terminal, nothing for a pipe."""
+    if sys.stderr.isatty():
+        print(f"timebound: compiling {name} (once per machine) ...", file=sys.stderr, flush=True)
+
+
+_notice: Callable[[str], None] = _say_compiling
+
+
+def on_compile(notice: Callable[[str], None]) -> Callable[[str], None]:
+    """Call ``notice(kernel name)`` before each compilation from now on; returns the notice used before."""
+    global _notice
+    previous, _notice = _notice, notice
+    return previous
+
+
+class _StampedImpl(CompileResultCacheImpl):
+    """Numba's cache entry, with the digest of the whole package in its source stamp."""
+
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        super().__init__(py_func)
+        stamp = self._locator.get_source_stamp()
+        self._locator.get_source_stamp = lambda: (stamp, _DIGEST)
+
+
+class _PackageCache(FunctionCache):
+    _impl_class = _StampedImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            _notice(self._py_func.__name__.replace("_", " "))
+        return found
+
+
+def kernel(function: F) -> F:
+    """Compile an entry point: called from Python, releases the GIL, cached on disk."""
+    if not COMPILED:
+        return function
+    dispatcher = njit(**_OPTIONS)(function)
+    # Where there is no folder to cache in (a read-only machine without a home), each process compiles.
+    with suppress(RuntimeError):
+        dispatcher._cache = _PackageCache(function)
+    return dispatcher
+
+
+def inlined(function: F) -> F:
+    """Compile a helper that kernels call; it disappears into its caller."""
+    return njit(forceinline=True, **_OPTIONS)(function) if COMPILED else function
+
+
+def generic(function: F) -> F:
+    """Make ``function`` a name with one text per NamedTuple type of its first argument.
+
+    The decorated function is only the documentation of the contract; ``function.on(Type, ...)`` registers a text.
+    """
+    texts: dict[type, Callable[..., Any]] = {}
+
+    def dispatch(*args: Any) -> Any:
+        return texts[type(args[0])](*args)
+
+    def on(*kinds: type) -> Callable[[F], F]:
+        def register(text: F) -> F:
+            for kind in kinds:
+                texts[kind] = text
+            if COMPILED:
+
+                def choose(*args: Any) -> Callable[..., Any] | None:
+                    return text if getattr(args[0], "instance_class", None) in kinds else None
+
+                overload(dispatch, strict=False, jit_options={"forceinline": True, **_OPTIONS})(choose)
+            return text
+
+        return register
+
+    dispatch.__name__ = function.__name__
+    dispatch.__doc__ = function.__doc__
+    dispatch.on = on
+    return dispatch  # type: ignore[return-value]
+
+
+if COMPILED:
+
+    @intrinsic
+    def _cttz(typing_context: Any, value: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+        return types.int64(types.int64), emit
+
+    @intrinsic
+    def _unsigned(typing_context: Any, value: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return context.cast(builder, args[0], signature.args[0], types.uint64)
+
+        return types.uint64(value), emit
+
+    _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
+else:  # pragma: no cover - only the names are needed
+
+    def _cttz(value: int) -> int:
+        raise AssertionError
+
+    _unsigned = _cttz
+
+
+def lowest_bit(mask: int) -> int:
+    """The index of the lowest set bit of a non-zero mask."""
+    return (mask & -mask).bit_length() - 1
+
+
+def at(index: int) -> int:
+    """An index known not to be negative: spares Numba's test for counting from the end."""
+    return index
+
+
+def now_ns(clock: np.ndarray) -> int:
+    """Nanoseconds of a steady clock; ``clock`` is an int64[2] to write into."""
+    return time.perf_counter_ns()
+
+
+@overload(lowest_bit, strict=False, jit_options=_OPTIONS)
+def _lowest_bit(mask: Any) -> Callable[..., Any]:
+    return lambda mask: _cttz(types.int64(mask))
+
+
+@overload(at, strict=False, jit_options=_OPTIONS)
+def _at(index: Any) -> Callable[..., Any]:
+    return lambda index: _unsigned(index)
+
+
+_MONOTONIC = getattr(time, "CLOCK_MONOTONIC", None)
+
+if _MONOTONIC is not None:
+
+    @overload(now_ns, strict=False, jit_options=_OPTIONS)
+    def _now_ns(clock: Any) -> Callable[..., Any]:
+        def read(clock: Any) -> Any:
+            _clock_gettime(_MONOTONIC, clock.ctypes.data)
+            return clock[0] * 1_000_000_000 + clock[1]
+
+        return read

@@ -1,0 +1,107 @@
+"""The loop that owns time: it asks an algorithm for moves, checks each one, and keeps the books.
+
+An algorithm is a NamedTuple with at least these fields, and a text for ``decide``:
+
+* ``counts``: a COUNTS record array;
+* ``route``: int64[...], where ``decide`` leaves the states to step to next;
+* ``plan``: int64[2], the part of ``route`` not yet walked, first (inclusive) to last (exclusive).
+
+``decide`` says what to do; whether a move is legal and within its budget is judged here, for every algorithm alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import generic, kernel, now_ns
+from .paths import add_exactly
+from .views import length
+
+__all__ = ["EPISODE", "NEEDS_ROOM", "NO_WAY", "decide", "run"]
+
+EPISODE = np.dtype(
+    [
+        ("position", np.int64),
+        ("goal", np.int64),
+        ("status", np.int64),
+        ("moves", np.int64),
+        ("ticks", np.int64),  # moves and waits
+        ("lag", np.int64),  # ticks before the first move
+        ("cost", np.float64),  # in the user's units
+        ("cost_rest", np.float64),  # what rounding has taken from the sum so far
+        ("pending", np.int64),  # moves still to be made before the next decision
+        ("commit", np.int64),  # moves made per decision, at most
+        ("deciding", np.int64),  # 1 while a decision is under way (it may be interrupted to enlarge an array)
+        ("spent_before", np.int64),  # the expansion count when the tick began
+        ("deadline", np.int64),
+    ]
+)
+
+# What an episode's status can be. Those from GROW_DIARY on are for the caller, which mends them and calls again.
+ACTIVE, REACHED, UNREACHABLE, MOVE_LIMIT, GROW_DIARY, GROW_ALGORITHM, OVER_BUDGET, ILLEGAL = range(8)
+
+# What ``decide`` may return besides the number of moves that are ready (0: none yet, wait a tick).
+NO_WAY = -1
+NEEDS_ROOM = -2
+
+
+@generic
+def decide(algorithm, world, clock, s, limit, deadline):
+    """Plan for an agent at ``s`` with at most ``limit`` expansions, until ``deadline`` (nanoseconds; 0 for none).
+
+    Returns how many states are ready in ``route``, or NO_WAY, or NEEDS_ROOM.
+    """
+
+
+@kernel
+def run(world, algorithm, trail, spent, episode, clock, ticks, limit, nanoseconds, move_limit):
+    """Let an agent act for up to ``ticks`` ticks. Returns the episode's status."""
+    note = episode[0]
+    counts = algorithm.counts[0]
+    plan = algorithm.plan
+    route = algorithm.route
+    last_tick = note.ticks + ticks
+    while note.status == ACTIVE and note.ticks < last_tick:
+        if note.moves + 1 >= trail.shape[0] or note.ticks >= spent.shape[0]:
+            return GROW_DIARY
+        s = note.position
+        step = length(world, s, route[plan[0]]) if note.pending > 0 else -1.0
+        if not note.deciding:
+            note.deciding = 1
+            note.spent_before = counts.expanded
+            note.deadline = now_ns(clock) + nanoseconds if nanoseconds > 0 else 0
+        if step < 0.0:
+            # Nothing is committed, or what was committed has become impossible.
+            left = limit - (counts.expanded - note.spent_before)
+            ready = decide(algorithm, world, clock, s, left, note.deadline)
+            if ready == NEEDS_ROOM:
+                return GROW_ALGORITHM
+            if ready == NO_WAY:
+                note.status = UNREACHABLE
+            note.pending = min(max(ready, 0), note.commit)
+            if note.pending > 0:
+                step = length(world, s, route[plan[0]])
+                if step < 0.0:
+                    note.status = ILLEGAL
+        tick_spent = counts.expanded - note.spent_before
+        spent[note.ticks] = tick_spent
+        note.ticks += 1
+        note.deciding = 0
+        if tick_spent > limit:
+            note.status = OVER_BUDGET
+        if note.status != ACTIVE:
+            break
+        if note.pending == 0:
+            note.lag += note.moves == 0
+            continue
+        note.position = route[plan[0]]
+        plan[0] += 1
+        note.pending -= 1
+        note.cost, note.cost_rest = add_exactly(note.cost, note.cost_rest, step)
+        note.moves += 1
+        trail[note.moves] = note.position
+        if note.position == note.goal:
+            note.status = REACHED
+        elif note.moves >= move_limit:
+            note.status = MOVE_LIMIT
+    return note.status

@@ -1,0 +1,58 @@
+"""Walking a given path: whether each move is legal, what it costs, and how many moves were not optimal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .best_first import advance, begin, cost_so_far
+from .jit import inlined, kernel
+from .layout import GROW, INFINITE
+from .tables import intern
+from .views import degree, length, successor
+
+__all__ = ["add_exactly", "count_non_optimal", "walk"]
+
+
+@kernel
+def walk(world, states):
+    """How many moves of the path are legal before the first that is not, and their cost."""
+    cost = 0.0
+    rest = 0.0
+    for k in range(states.shape[0] - 1):
+        step = length(world, states[k], states[k + 1])
+        if step < 0.0:
+            return k, cost + rest
+        cost, rest = add_exactly(cost, rest, step)
+    return states.shape[0] - 1, cost + rest
+
+
+@inlined
+def add_exactly(total, rest, step):
+    """Compensated summation: paths with the same moves in another order then cost the same to the last digit."""
+    larger = total + step
+    return larger, rest + ((total - larger) + step)
+
+
+@kernel
+def count_non_optimal(world, table, queue, search, counts, goal, trail):
+    """How many moves of the trail lie on no optimal path to the goal; -1 if an array is full (call again).
+
+    The first call searches outwards from the goal until everything is closed, which gives every state its distance.
+    """
+    note = search[0]
+    if not counts[0].states:
+        begin(world, table, queue, note, counts[0], goal, goal)
+        note.goal = -1  # no such state: the search ends only when it has seen all
+    if advance(world, table, queue, note, counts[0], trail, INFINITE, 0) == GROW:
+        return -1
+    wrong = 0
+    for k in range(trail.shape[0] - 1):
+        s = trail[k]
+        t = trail[k + 1]
+        cost = np.int64(-1)
+        for i in range(degree(world, s)):
+            u, c = successor(world, s, i)
+            if u == t and c >= 0:
+                cost = c
+        wrong += cost_so_far(table, note, intern(table, s)) != cost + cost_so_far(table, note, intern(table, t))
+    return wrong

@@ -1,0 +1,202 @@
+"""Node tables: what a search knows of each state, as one packed word (see ``layout``).
+
+A table numbers the states it holds by *slots*. For a dense table the slot is the state itself; for a hashed one it
+is the order of arrival, so memory follows what the search touched and not the size of the world.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import at, generic
+from .layout import COLS, DIRECTION_BITS, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
+from .views import GraphView, GridView, PuzzleView, TerrainView
+
+__all__ = [
+    "DenseTable",
+    "HashedTable",
+    "LinkedTable",
+    "full",
+    "intern",
+    "parent_of",
+    "renew",
+    "state_of",
+    "word_of",
+    "write",
+]
+
+
+class DenseTable(NamedTuple):
+    """A word per state; the parent is the direction in the word. For grids."""
+
+    words: np.ndarray  # int64[states]
+    stamp: np.ndarray  # int64[1]: the current search
+
+
+class LinkedTable(NamedTuple):
+    """A word and a parent per state. For graphs, whose arcs have no few directions."""
+
+    words: np.ndarray  # int64[states]
+    parents: np.ndarray  # int32[states]
+    stamp: np.ndarray  # int64[1]
+
+
+class HashedTable(NamedTuple):
+    """Words, parents and states in order of arrival, found through an open-addressing index."""
+
+    words: np.ndarray  # int64[capacity]
+    parents: np.ndarray  # int32[capacity]
+    states: np.ndarray  # int64[capacity]
+    places: np.ndarray  # int64[a power of two, at least twice the capacity]: stamp << 32 | slot
+    stamp: np.ndarray  # int64[2]: the current search, and how many slots it uses
+
+
+@generic
+def renew(table):
+    """Forget everything, in constant time, and return the word of a state with g = 0 in the new search."""
+
+
+@generic
+def word_of(table, s):
+    """The word of state ``s``; smaller than any word of this search if the search has not seen it."""
+
+
+@generic
+def intern(table, s):
+    """The slot of state ``s``, made if need be."""
+
+
+@generic
+def state_of(table, slot):
+    """The state in a slot."""
+
+
+@generic
+def write(table, slot, word, parent):
+    """Set the word of a slot, and its parent slot where the word does not say it."""
+
+
+@generic
+def full(table, more):
+    """Whether the table could not take ``more`` new states."""
+
+
+@generic
+def parent_of(world, table, slot):
+    """The slot of the parent of the state in ``slot``."""
+
+
+@renew.on(DenseTable, LinkedTable)
+def _renew_dense(table):
+    stamp = table.stamp[0] + 1
+    if stamp > STAMP_MAX:
+        # Once in 131,071 searches the stamps run out and the table is wiped.
+        table.words[:] = 0
+        stamp = 1
+    table.stamp[0] = stamp
+    return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
+
+
+@word_of.on(DenseTable, LinkedTable)
+def _dense_word(table, s):
+    return table.words[at(s)]
+
+
+@intern.on(DenseTable, LinkedTable)
+def _dense_intern(table, s):
+    return s
+
+
+@state_of.on(DenseTable, LinkedTable)
+def _dense_state(table, slot):
+    return slot
+
+
+@full.on(DenseTable, LinkedTable)
+def _dense_full(table, more):
+    return False
+
+
+@write.on(DenseTable)
+def _dense_write(table, slot, word, parent):
+    table.words[at(slot)] = word
+
+
+@write.on(LinkedTable, HashedTable)
+def _linked_write(table, slot, word, parent):
+    table.words[at(slot)] = word
+    table.parents[at(slot)] = parent
+
+
+@parent_of.on(GridView, TerrainView)
+def _grid_parent(world, table, slot):
+    i = at(table.words[at(slot)] & ((1 << DIRECTION_BITS) - 1))
+    return slot - ROWS[i] * world.width - COLS[i]
+
+
+@parent_of.on(GraphView, PuzzleView)
+def _linked_parent(world, table, slot):
+    return np.int64(table.parents[at(slot)])
+
+
+@renew.on(HashedTable)
+def _renew_hashed(table):
+    stamp = table.stamp[0] + 1
+    if stamp > STAMP_MAX:
+        table.places[:] = 0
+        stamp = 1
+    table.stamp[0] = stamp
+    table.stamp[1] = 0
+    return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
+
+
+@generic
+def probe(table, s):
+    """Where in the index state ``s`` is, or would go."""
+
+
+@probe.on(HashedTable)
+def _probe(table, s):
+    mask = table.places.shape[0] - 1
+    # Fold the high half in, then multiply by an odd constant that stays below 2^31: no overflow in plain Python.
+    k = (((s ^ (s >> 29)) & 0x7FFFFFFF) * 0x2545F491) >> 12
+    while True:
+        k &= mask
+        entry = table.places[at(k)]
+        if entry >> 32 != table.stamp[0] or table.states[at(entry & 0xFFFFFFFF)] == s:
+            return k
+        k += 1
+
+
+@word_of.on(HashedTable)
+def _hashed_word(table, s):
+    entry = table.places[at(probe(table, s))]
+    if entry >> 32 != table.stamp[0]:
+        return 0
+    return table.words[at(entry & 0xFFFFFFFF)]
+
+
+@intern.on(HashedTable)
+def _hashed_intern(table, s):
+    k = at(probe(table, s))
+    entry = table.places[k]
+    if entry >> 32 == table.stamp[0]:
+        return entry & 0xFFFFFFFF
+    slot = table.stamp[1]
+    table.stamp[1] = slot + 1
+    table.states[at(slot)] = s
+    table.words[at(slot)] = 0
+    table.places[k] = (table.stamp[0] << 32) | slot
+    return slot
+
+
+@state_of.on(HashedTable)
+def _hashed_state(table, slot):
+    return table.states[at(slot)]
+
+
+@full.on(HashedTable)
+def _hashed_full(table, more):
+    return table.stamp[1] + more > table.states.shape[0]

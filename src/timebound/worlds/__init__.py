@@ -1,0 +1,1 @@
+"""What is searched: grids, graphs, puzzles; their files, generators and edits."""

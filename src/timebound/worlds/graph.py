@@ -1,0 +1,472 @@
+"""Graphs: roads, waypoints, state spaces; anything with nodes, arcs and costs."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ProblemError, WorldError
+from ..kernels import graphs as kernel_graphs
+from ..kernels import views
+from ..kernels.edits import DEARER
+from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
+from ..kernels.views import GraphView
+from .changes import ChangeLog
+from .mapfile import read_dimacs
+
+if TYPE_CHECKING:
+    from ..kernels.workspace import Workspace
+    from .grid import Grid
+
+__all__ = ["Graph"]
+
+EARTH_RADIUS = 6_371_008.8  # metres, the mean radius
+Heuristic = str | Mapping[Any, Any] | Callable[[Any], Any]
+_KINDS = ("zero", "euclidean", "great-circle", "landmarks")
+
+
+class Graph:
+    """A directed graph from arrays of arcs: ``sources[k]`` to ``targets[k]`` at ``costs[k]``.
+
+    ``directed=False`` adds every arc's reverse. Of parallel arcs the cheapest counts; loops are dropped.
+
+    ``heuristic`` is one of
+
+    * ``"zero"``: none;
+    * ``"euclidean"`` or ``"great-circle"``: from ``coordinates`` (n x 2 or n x 3, or longitude and latitude in
+      degrees), scaled so that it never exceeds the cost of any arc;
+    * ``"landmarks"``: distances to and from a few far-apart nodes, computed here (``landmarks=8`` of them);
+    * a mapping or function from a goal to a vector with an estimate per node, yours to keep admissible.
+
+    >>> import timebound as tb
+    >>> world = tb.Graph([0, 1, 0], [1, 2, 2], [1.0, 1.0, 5.0], directed=False)
+    >>> tb.solve(world, 0, 2, "a*").path.tolist()
+    [0, 1, 2]
+    """
+
+    table = "linked"
+    buckets = False
+
+    def __init__(
+        self,
+        sources: Any,
+        targets: Any,
+        costs: Any = None,
+        *,
+        nodes: int | None = None,
+        directed: bool = True,
+        coordinates: Any = None,
+        heuristic: Heuristic | None = None,
+        landmarks: int = 8,
+        labels: Sequence[Hashable] | None = None,
+    ) -> None:
+        source, target = self._ends(sources, "sources"), self._ends(targets, "targets")
+        length = np.ones(len(source)) if costs is None else np.asarray(costs, dtype=float).ravel()
+        if not len(source) == len(target) == len(length):
+            raise WorldError(
+                f"arcs need as many sources as targets and costs, not {len(source)}, {len(target)} and {len(length)}"
+            )
+        ends = np.concatenate([source, target])
+        n = int(nodes) if nodes is not None else int(ends.max()) + 1 if len(ends) else 0
+        if n < 1:
+            raise WorldError("a graph needs at least one node")
+        out = np.flatnonzero((source < 0) | (source >= n) | (target < 0) | (target >= n))
+        if len(out):
+            k = out[0]
+            raise WorldError(f"the arc {source[k]} -> {target[k]} leads outside the nodes 0 to {n - 1}")
+        bad = np.flatnonzero(~(np.isfinite(length) & (length > 0)))
+        if len(bad):
+            k = bad[0]
+            raise WorldError(
+                f"the arc {source[k]} -> {target[k]} costs {length[k]}; costs are positive, finite numbers"
+            )
+        if not directed:
+            source, target = np.concatenate([source, target]), np.concatenate([target, source])
+            length = np.concatenate([length, length])
+        self.labels = list(labels) if labels is not None else None
+        self._numbers = {label: k for k, label in enumerate(self.labels)} if self.labels is not None else None
+        source, target, length = self._tidy(source, target, length)
+        scale = self._scale(length, n)
+        # Rounding up keeps a rounded-down estimate consistent.
+        whole = np.ceil(length * scale - 1e-9).astype(np.int64)
+        self._build(n, source, target, np.maximum(whole, 1), length, scale)
+        self._set_heuristic(coordinates, heuristic, landmarks)
+
+    @staticmethod
+    def _ends(ends: Any, what: str) -> np.ndarray:
+        array = np.asarray(ends).ravel()
+        if array.size == 0:
+            return np.empty(0, np.int64)
+        if array.dtype.kind not in "iu":
+            raise WorldError(
+                f"{what} must be whole numbers of nodes, not {array.dtype}; see Graph.from_networkx for names"
+            )
+        return array.astype(np.int64)
+
+    @staticmethod
+    def _tidy(source: np.ndarray, target: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sort arcs by source, keep the given order within one, drop loops and all but the cheapest of parallels."""
+        order = np.lexsort((length, target, source))
+        same = np.zeros(len(order), bool)
+        if len(order):
+            s, t = source[order], target[order]
+            same[1:] = (s[1:] == s[:-1]) & (t[1:] == t[:-1])
+        keep = np.sort(order[~same])
+        keep = keep[source[keep] != target[keep]]
+        keep = keep[np.argsort(source[keep], kind="stable")]
+        return source[keep], target[keep], length[keep]
+
+    @staticmethod
+    def _scale(length: np.ndarray, n: int) -> float:
+        """How many integer units a cost of 1 is: exact for whole costs, and no path outgrows the packed word."""
+        if not len(length):
+            return 1.0
+        room = ((1 << G_BITS) - 1) / n / length.max()
+        if room >= 1 and np.array_equal(length, np.rint(length)):
+            return 1.0
+        return float(2.0 ** math.floor(math.log2(min(room, (1 << 31) / length.max()))))
+
+    def _build(
+        self,
+        n: int,
+        source: np.ndarray,
+        target: np.ndarray,
+        whole: np.ndarray,
+        length: np.ndarray,
+        scale: float,
+    ) -> None:
+        first = np.zeros(n + 1, np.int64)
+        np.cumsum(np.bincount(source, minlength=n), out=first[1:])
+        self.states = n
+        self.spare: list[Workspace] = []
+        self.changes = ChangeLog(self)
+        self._scale_used = scale
+        self._source = source
+        widest = int(np.diff(first).max())
+        self.view = GraphView(
+            first=first,
+            head=target.astype(np.int32),
+            cost=whole,
+            length=length.copy(),
+            kind=views.ZERO,
+            ratio=0.0,
+            position=np.zeros((1, 3)),
+            distances=np.zeros((1, 1), np.int64),
+            octile=np.zeros(2, np.int64),
+            widest=widest,
+            shift=0,
+            edited=np.zeros(1, np.int64),
+        )
+        # Undirected: every arc has a reverse of the same cost, so an agent can always step back.
+        self.undirected = self._symmetric(source, target, length)
+
+    @staticmethod
+    def _symmetric(source: np.ndarray, target: np.ndarray, length: np.ndarray) -> bool:
+        there, back = np.lexsort((target, source)), np.lexsort((source, target))
+        return bool(
+            np.array_equal(source[there], target[back])
+            and np.array_equal(target[there], source[back])
+            and np.array_equal(length[there], length[back])
+        )
+
+    # --- heuristics -------------------------------------------------------------------------------------------
+
+    def _set_heuristic(self, coordinates: Any, heuristic: Heuristic | None, landmarks: int) -> None:
+        kind = heuristic if heuristic is not None else "zero" if coordinates is None else "euclidean"
+        self._vectors: Any = None
+        if isinstance(kind, str):
+            if kind not in _KINDS:
+                raise WorldError(
+                    f"there is no heuristic {kind!r}; known are {', '.join(_KINDS)}, a mapping or a function"
+                )
+            if kind in ("euclidean", "great-circle"):
+                self._use_positions(coordinates, kind)
+            elif kind == "landmarks":
+                self._use_landmarks(landmarks)
+        elif isinstance(kind, Mapping) or callable(kind):
+            self._vectors = kind
+            self.view = self.view._replace(kind=views.VECTOR)
+        else:
+            raise WorldError(f"a heuristic is a name, a mapping or a function, not {kind!r}")
+
+    def _use_positions(self, coordinates: Any, kind: str) -> None:
+        if coordinates is None:
+            raise WorldError(f"the {kind} heuristic needs coordinates=, one row per node")
+        given = np.asarray(coordinates, dtype=float)
+        wanted = (2,) if kind == "great-circle" else (2, 3)
+        if given.ndim != 2 or len(given) != self.states or given.shape[1] not in wanted:
+            raise WorldError(f"coordinates must have shape ({self.states}, 2), not {given.shape}")
+        lost = np.flatnonzero(~np.isfinite(given).all(axis=1))
+        if len(lost):
+            raise WorldError(f"the coordinates of node {lost[0]} are not finite numbers")
+        position = np.zeros((self.states, 3))
+        if kind == "great-circle":
+            longitude, latitude = np.radians(given).T
+            position[:, 0] = np.cos(latitude) * np.cos(longitude)
+            position[:, 1] = np.cos(latitude) * np.sin(longitude)
+            position[:, 2] = np.sin(latitude)
+        else:
+            position[:, : given.shape[1]] = given
+        chord = np.linalg.norm(position[self._source] - position[self.view.head], axis=1)
+        if kind == "great-circle":
+            chord = 2 * np.arcsin(np.minimum(chord / 2, 1))
+        real = chord > 0
+        # The largest factor under which no arc is cheaper than its distance; a hair less, against rounding.
+        ratio = float((self.view.cost[real] / chord[real]).min() * (1 - 1e-12)) if real.any() else 0.0
+        number = views.GREAT_CIRCLE if kind == "great-circle" else views.EUCLIDEAN
+        self.view = self.view._replace(kind=number, ratio=ratio, position=position)
+
+    def _use_landmarks(self, count: int) -> None:
+        if not isinstance(count, int) or not 1 <= count <= 64:
+            raise WorldError(f"landmarks is a whole number from 1 to 64, not {count!r}")
+        count = min(count, self.states)
+        backward = self._reversed()
+        there = np.empty((count, self.states), np.int64)
+        back = np.empty((count, self.states), np.int64)
+        nearest = np.full(self.states, INFINITE, np.int64)
+        mark = 0
+        for k in range(count):
+            there[k] = self._distances(self.view, mark)
+            back[k] = self._distances(backward, mark)
+            if k == 0:
+                # The first landmark is the node farthest from an arbitrary one, so that it lies on the rim.
+                reached = np.where(there[0] < INFINITE, there[0], -1)
+                mark = int(reached.argmax())
+                there[0] = self._distances(self.view, mark)
+                back[0] = self._distances(backward, mark)
+            nearest = np.minimum(nearest, there[k])
+            mark = int(np.where(nearest < INFINITE, nearest, -1).argmax())
+        self.view = self.view._replace(kind=views.LANDMARKS, distances=np.concatenate([there, back]))
+
+    def _reversed(self) -> GraphView:
+        order = np.argsort(self.view.head, kind="stable")
+        first = np.zeros(self.states + 1, np.int64)
+        np.cumsum(np.bincount(self.view.head, minlength=self.states), out=first[1:])
+        return self.view._replace(
+            first=first, head=self._source[order].astype(np.int32), cost=self.view.cost[order], length=self.view.length[order]
+        )  # fmt: skip
+
+    def _distances(self, view: GraphView, mark: int) -> np.ndarray:
+        distances = np.full(self.states, INFINITE, np.int64)
+        entries = len(view.head) + 1
+        kernel_graphs.distances_from(view, mark, distances, np.empty(entries, np.int64), np.empty(entries, np.int64))
+        return distances
+
+    def view_for(self, goal: int) -> GraphView:
+        """The view with the estimates towards one goal, where they are given per goal."""
+        if self._vectors is None:
+            return self.view
+        name = self.point_of(goal)
+        try:
+            vector = self._vectors(name) if callable(self._vectors) else self._vectors[name]
+        except KeyError:
+            raise ProblemError(f"the heuristic has no vector for the goal {name!r}") from None
+        array = np.asarray(vector, dtype=float)
+        if array.shape != (self.states,):
+            raise WorldError(f"the heuristic's vector for {name!r} has shape {array.shape}, not ({self.states},)")
+        if not (array >= 0).all():
+            raise WorldError(f"the heuristic's vector for {name!r} has negative or missing values")
+        whole = np.minimum(array * self._scale_used, float(1 << G_BITS)).astype(np.int64)
+        whole[goal] = 0
+        return self.view._replace(distances=whole[None, :])
+
+    # --- making -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, *, weight: str = "weight", coordinates: str | None = None, **options: Any
+    ) -> Graph:
+        """A networkx graph; ``weight`` and ``coordinates`` name edge and node attributes. Nodes keep their names.
+
+        >>> import networkx as nx, timebound as tb
+        >>> world = tb.Graph.from_networkx(nx.path_graph(["a", "b", "c"]))
+        >>> tb.solve(world, "a", "c", "a*").path
+        ['a', 'b', 'c']
+        """
+        labels = list(graph.nodes)
+        number = {label: k for k, label in enumerate(labels)}
+        sources, targets, costs = [], [], []
+        for u, v, data in graph.edges(data=True):
+            sources.append(number[u])
+            targets.append(number[v])
+            costs.append(data.get(weight, 1.0))
+        if coordinates is not None:
+            missing = [label for label in labels if coordinates not in graph.nodes[label]]
+            if missing:
+                raise WorldError(f"node {missing[0]!r} has no attribute {coordinates!r}")
+            options["coordinates"] = [graph.nodes[label][coordinates] for label in labels]
+        return cls(
+            np.array(sources, np.int64), np.array(targets, np.int64), costs,
+            nodes=len(labels), directed=graph.is_directed(), labels=labels, **options,
+        )  # fmt: skip
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, **options: Any) -> Graph:
+        """A SciPy sparse matrix (or array): entry (i, j) is the cost of the arc from i to j.
+
+        >>> import scipy.sparse, timebound as tb
+        >>> world = tb.Graph.from_scipy(scipy.sparse.csr_array([[0, 2], [0, 0]]))
+        >>> tb.solve(world, 0, 1, "a*").cost
+        2.0
+        """
+        coo = matrix.tocoo()
+        if coo.shape[0] != coo.shape[1]:
+            raise WorldError(f"a graph needs a square matrix, not one of shape {coo.shape}")
+        return cls(coo.row, coo.col, coo.data, nodes=coo.shape[0], **options)
+
+    @classmethod
+    def load(cls, graph: str | Path, coordinates: str | Path | None = None, **options: Any) -> Graph:
+        """DIMACS files: a ``.gr`` with the arcs and, if wanted, a ``.co`` with coordinates. Nodes count from 0 here."""
+        n, sources, targets, costs, places = read_dimacs(graph, coordinates)
+        if places is not None:
+            options.setdefault("coordinates", places)
+        return cls(sources, targets, costs, nodes=n, **options)
+
+    @classmethod
+    def _from_grid(cls, grid: Grid) -> Graph:
+        cells = np.flatnonzero(grid._free)
+        number = np.full(grid.states, -1, np.int64)
+        number[cells] = np.arange(len(cells))
+        legal = (grid._moves[cells, None] >> np.arange(8)) & 1 == 1
+        steps = ROWS * grid._width + COLS
+        source, direction = np.nonzero(legal)
+        target = number[cells[source] + steps[direction]]
+        slanted = direction >= 4
+        view = grid.view
+        if isinstance(view, views.GridView):
+            whole = np.where(slanted, view.diagonal, view.cardinal).astype(np.int64)
+            length = np.where(slanted, view.diagonal_length, view.straight_length)
+            octile = [view.h_cardinal, view.h_diagonal]
+            scale = float(CARDINAL)
+        else:
+            pair = [cells[source], cells[source] + steps[direction]]
+            whole = view.weight[pair[0]].astype(np.int64) + view.weight[pair[1]]
+            whole = np.where(slanted, whole * view.diagonal // view.cardinal, whole)
+            length = 0.5 * (view.cost[pair[0]] + view.cost[pair[1]]) * np.where(slanted, view.diagonal_length, 1.0)
+            straight = int(2 * view.bounds[0])
+            least = 2 * straight if view.manhattan else min(straight * view.diagonal // view.cardinal, 2 * straight)
+            octile = [straight, least]
+            scale = 2 * grid._unit
+        graph = cls.__new__(cls)
+        graph.labels = [grid.point_of(int(cell)) for cell in cells]
+        graph._numbers = {label: k for k, label in enumerate(graph.labels)}
+        graph._vectors = None
+        graph._build(len(cells), source, target, whole, length, scale)
+        position = np.zeros((len(cells), 3))
+        position[:, :2] = grid.points_of(cells)
+        graph.view = graph.view._replace(
+            kind=views.OCTILE, position=position, octile=np.array(octile, np.int64), shift=view.shift
+        )
+        return graph
+
+    # --- looking ----------------------------------------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the world's own arrays."""
+        return sum(array.nbytes for array in self.view if isinstance(array, np.ndarray))
+
+    @property
+    def digest(self) -> str:
+        """A hash of nodes, arcs and costs."""
+        parts = (self.view.first, self.view.head, self.view.cost, self.view.length)
+        return hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
+
+    def __repr__(self) -> str:
+        kind = "undirected " if self.undirected else "directed "
+        return f"<{kind}Graph, {self.states} nodes, {len(self.view.head)} arcs>"
+
+    def state_of(self, point: Any, what: str = "node") -> int:
+        """The number of a node, or an error that says why there is none."""
+        if self._numbers is not None:
+            try:
+                return self._numbers[point]
+            except (KeyError, TypeError):
+                raise ProblemError(f"the {what} {point!r} is not a node of this graph") from None
+        if not isinstance(point, (int, np.integer)) or isinstance(point, bool):
+            raise ProblemError(f"the {what} must be a whole number from 0 to {self.states - 1}, not {point!r}")
+        if not 0 <= point < self.states:
+            raise ProblemError(f"the {what} {point} is not among the nodes 0 to {self.states - 1}")
+        return int(point)
+
+    def point_of(self, state: int) -> Any:
+        """The name of a node."""
+        return self.labels[state] if self.labels is not None else int(state)
+
+    def points_of(self, states: np.ndarray) -> Any:
+        """The names of many nodes: a list where they have names, else an array."""
+        return [self.labels[int(s)] for s in states] if self.labels is not None else states.copy()
+
+    def path_states(self, path: Any) -> np.ndarray:
+        """The inverse of ``points_of``, for ``validate``."""
+        return np.array([self.state_of(point, "path's node") for point in path], np.int64)
+
+    def plausible(self, pairs: np.ndarray, high: float) -> np.ndarray:
+        """Which (start, goal) pairs are worth a search: those that differ."""
+        return pairs[:, 0] != pairs[:, 1]
+
+    def random_states(self, count: int, random: np.random.Generator) -> np.ndarray:
+        """Nodes drawn evenly."""
+        return random.integers(self.states, size=count)
+
+    # --- editing ----------------------------------------------------------------------------------------------
+
+    def block(self, source: Any, target: Any) -> int:
+        """Close the arc from ``source`` to ``target``, and its reverse if the graph is undirected. Returns how many."""
+        return sum(self._edit(k, blocked=True) for k in self._arcs(source, target))
+
+    def unblock(self, source: Any, target: Any) -> int:
+        """Open a closed arc again, at the cost it had."""
+        return sum(self._edit(k, blocked=False) for k in self._arcs(source, target))
+
+    def set_cost(self, source: Any, target: Any, cost: float) -> int:
+        """Give an arc a new cost, and its reverse if the graph is undirected. Returns how many arcs changed."""
+        if not (math.isfinite(cost) and cost > 0):
+            raise WorldError(f"a cost must be a positive, finite number, not {cost}; use block() to close an arc")
+        if cost * self._scale_used * self.states >= 1 << G_BITS:
+            raise WorldError(
+                f"on this graph costs must be below {((1 << G_BITS) / self._scale_used / self.states):.3g}"
+            )
+        if self.view.kind in (views.EUCLIDEAN, views.GREAT_CIRCLE, views.OCTILE, views.LANDMARKS):
+            arcs = self._arcs(source, target)
+            if any(cost < self.view.length[k] for k in arcs):
+                raise WorldError(
+                    "making an arc cheaper would break the heuristic of this graph; use heuristic='zero' for that"
+                )
+        return sum(self._edit(k, cost=float(cost)) for k in self._arcs(source, target))
+
+    def _arcs(self, source: Any, target: Any) -> list[int]:
+        s, t = self.state_of(source), self.state_of(target)
+        pairs = [(s, t), (t, s)] if self.undirected else [(s, t)]
+        found = []
+        for u, v in pairs:
+            row = slice(int(self.view.first[u]), int(self.view.first[u + 1]))
+            match = np.flatnonzero(self.view.head[row] == v)
+            if len(match) == 0:
+                raise WorldError(f"there is no arc from {self.point_of(u)!r} to {self.point_of(v)!r}")
+            found.append(row.start + int(match[0]))
+        return found
+
+    def _edit(self, k: int, *, cost: float | None = None, blocked: bool | None = None) -> int:
+        view = self.view
+        was_blocked = bool(view.cost[k] < 0)
+        old = math.inf if was_blocked else float(view.length[k])
+        if cost is not None:
+            view.length[k] = cost
+        if blocked is None:
+            blocked = was_blocked
+        whole = max(1, math.ceil(view.length[k] * self._scale_used - 1e-9))
+        view.cost[k] = -whole if blocked else whole
+        new = math.inf if blocked else float(view.length[k])
+        if new == old:
+            return 0
+        view.edited[0] += 1
+        kernel_graphs.log_edit(
+            self.changes.view, int(self._source[k]), int(view.head[k]), DEARER if new > old else -DEARER
+        )  # fmt: skip
+        return 1

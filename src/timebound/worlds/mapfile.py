@@ -1,0 +1,542 @@
+"""Files of worlds: MovingAI maps and scenarios, and DIMACS road graphs.
+
+Every mistake in a file becomes one sentence that names the file, the line and what would be right.
+Whole files are parsed as arrays, never byte by byte: a map of 8192 x 8192 cells opens in a moment.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import secrets
+import warnings
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from timebound.errors import MapError
+
+__all__ = [
+    "BLOCKED",
+    "PASSABLE",
+    "ScenarioLine",
+    "passable",
+    "read_dimacs",
+    "read_map",
+    "read_scen",
+    "write_map",
+    "write_scen",
+]
+
+PASSABLE = b".GS"
+"""Ground, ground, and swamp that can be entered from ground."""
+
+BLOCKED = b"@OTW"
+"""Out of bounds twice, trees and water."""
+
+_LARGEST = 32768  # of a side; a larger number in a header is a typing error or an attack on memory
+_LF = 10
+
+_IS_PASSABLE = np.zeros(256, dtype=bool)
+_IS_PASSABLE[list(PASSABLE)] = True
+_IS_KNOWN = _IS_PASSABLE.copy()
+_IS_KNOWN[list(BLOCKED)] = True
+_KNOWN_IN_WORDS = " ".join(chr(code) for code in PASSABLE + BLOCKED)
+
+
+# ---------------------------------------------------------------------------------------------- maps
+
+
+def read_map(path: str | Path) -> np.ndarray:
+    """Read a MovingAI ``.map`` file as a uint8 array (rows, columns) of its characters.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "tiny.map"
+    >>> _ = file.write_text("type octile\\nheight 2\\nwidth 3\\nmap\\n..@\\nT.S\\n")
+    >>> [bytes(row).decode() for row in read_map(file)]
+    ['..@', 'T.S']
+    """
+    data = _read_bytes(path, "a map begins with 'type octile'")
+    if b"\0" in data or not data.isascii():
+        raise _binary(path, data, "a map")
+    height, width, body = _map_header(path, data)
+
+    # A file whose lines all end alike is one rectangle of bytes, so its rows need no splitting.
+    glyphs = _as_rectangle(data, body, height, width)
+    if glyphs is None:
+        glyphs = _row_by_row(path, data, body, height, width)
+    return glyphs
+
+
+def passable(glyphs: np.ndarray) -> np.ndarray:
+    """Which cells an agent on foot may enter; characters that no map uses count as blocked.
+
+    >>> passable(np.frombuffer(b".GS@OTW", dtype=np.uint8)).tolist()
+    [True, True, True, False, False, False, False]
+    """
+    return _IS_PASSABLE[np.asarray(glyphs, dtype=np.uint8)]
+
+
+def write_map(path: str | Path, glyphs: np.ndarray) -> None:
+    """Write a ``.map`` file, whole or not at all; a bool array is written as ``.`` (True) and ``@``.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "tiny.map"
+    >>> write_map(file, np.array([[True, False]]))
+    >>> file.read_text()
+    'type octile\\nheight 1\\nwidth 2\\nmap\\n.@\\n'
+    """
+    cells = np.asarray(glyphs)
+    if cells.ndim != 2 or 0 in cells.shape or max(cells.shape) > _LARGEST:
+        raise MapError(
+            f"cannot write {path}: a map is a two-dimensional array with sides of 1 to {_LARGEST} cells, "
+            f"and this one has shape {cells.shape}"
+        )
+    if cells.dtype == np.bool_:
+        cells = np.where(cells, np.uint8(ord(".")), np.uint8(ord("@")))
+    elif cells.dtype != np.uint8:
+        raise MapError(f"cannot write {path}: a map holds bool cells or uint8 characters, and this one {cells.dtype}")
+    known = _IS_KNOWN[cells]
+    if not known.all():
+        row, col = (int(i) for i in np.unravel_index(int(np.argmin(known)), cells.shape))
+        raise MapError(
+            f"cannot write {path}: cell ({row}, {col}) holds {chr(cells[row, col])!r}, "
+            f"which no map uses; known are {_KNOWN_IN_WORDS}"
+        )
+    height, width = cells.shape
+    lines = np.full((height, width + 1), _LF, dtype=np.uint8)
+    lines[:, :width] = cells
+    _write_whole(path, f"type octile\nheight {height}\nwidth {width}\nmap\n".encode() + lines.tobytes())
+
+
+def _map_header(path: str | Path, data: bytes) -> tuple[int, int, int]:
+    """Height, width, and where in the file the rows begin."""
+    position = 0
+    sizes: dict[str, int] = {}
+    for number in range(1, 5):
+        end = data.find(b"\n", position)
+        stop = len(data) if end < 0 else end
+        line = data[position:stop].decode("ascii").strip()
+        if position >= len(data) and not line:
+            raise MapError(
+                f"{path} ends after line {number - 1}, inside the header; "
+                "a map begins with the lines 'type octile', 'height H', 'width W' and 'map'"
+            )
+        position = stop + 1
+        words = line.split()
+        if number == 1:
+            if len(words) != 2 or words[0] != "type":
+                raise MapError(f"{path}, line 1: found {_short(line)}, and a map begins with 'type octile'")
+        elif number == 4:
+            if words != ["map"]:
+                raise MapError(f"{path}, line 4: found {_short(line)}, and the header ends with the line 'map'")
+        else:
+            wanted = [name for name in ("height", "width") if name not in sizes]
+            form = " or ".join(f"'{name} {name[0].upper()}'" for name in wanted)
+            if len(words) != 2 or words[0] not in wanted:
+                raise MapError(f"{path}, line {number}: found {_short(line)}, and this line must be {form}")
+            size = _whole_number(words[1])
+            if size is None or not 1 <= size <= _LARGEST:
+                raise MapError(
+                    f"{path}, line {number}: the {words[0]} is {_short(words[1])}, "
+                    f"and it must be a whole number from 1 to {_LARGEST}"
+                )
+            sizes[words[0]] = size
+    return sizes["height"], sizes["width"], position
+
+
+def _as_rectangle(data: bytes, body: int, height: int, width: int) -> np.ndarray | None:
+    """The rows as one array, or None when the file is not a clean rectangle."""
+    eol = b"\r\n" if data[body + width : body + width + 2] == b"\r\n" else b"\n"
+    stride = width + len(eol)
+    stop = body + height * stride
+    if len(data) == stop - len(eol):
+        data += eol
+    if len(data) < stop or data[stop:].strip():
+        return None
+    rows = np.frombuffer(data, dtype=np.uint8, count=height * stride, offset=body).reshape(height, stride)
+    if not (rows[:, width:] == np.frombuffer(eol, dtype=np.uint8)).all():
+        return None
+    glyphs = np.ascontiguousarray(rows[:, :width])
+    return glyphs if _IS_KNOWN[glyphs].all() else None
+
+
+def _row_by_row(path: str | Path, data: bytes, body: int, height: int, width: int) -> np.ndarray:
+    """The slow road, for mixed line ends and for saying exactly what is wrong."""
+    rows = data[body:].replace(b"\r\n", b"\n").split(b"\n")
+    while rows and not rows[-1].strip():
+        rows.pop()
+    for index, row in enumerate(rows[:height]):
+        line = index + 5
+        if len(row) < width and index == len(rows) - 1 and len(rows) < height:
+            raise MapError(
+                f"{path} is cut off in line {line}: row {len(rows)} of {height} "
+                f"has {len(row)} of its {width} characters"
+            )
+        if len(row) != width:
+            raise MapError(
+                f"{path}, line {line}: the row is {len(row)} characters long, "
+                f"and the header promises a width of {width}"
+            )
+        known = _IS_KNOWN[np.frombuffer(row, dtype=np.uint8)]
+        if not known.all():
+            col = int(np.argmin(known))
+            raise MapError(
+                f"{path}, line {line}, column {col + 1}: {chr(row[col])!r} is no map character; "
+                f"known are {_KNOWN_IN_WORDS}"
+            )
+    if len(rows) != height:
+        raise MapError(
+            f"{path} has {len(rows)} {'row' if len(rows) == 1 else 'rows'} after its header, "
+            f"and the header promises a height of {height}"
+        )
+    return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(height, width).copy()
+
+
+# ----------------------------------------------------------------------------------------- scenarios
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioLine:
+    """One problem of a ``.scen`` file; start and goal are (row, column), unlike in the file.
+
+    >>> ScenarioLine(0, "tiny.map", 3, 2, start=(0, 0), goal=(1, 1), optimal=2.0).goal
+    (1, 1)
+    """
+
+    bucket: int
+    map: str
+    width: int
+    height: int
+    start: tuple[int, int]
+    goal: tuple[int, int]
+    optimal: float
+
+
+_SCEN_FIELDS = (
+    "bucket",
+    "map",
+    "width",
+    "height",
+    "start x",
+    "start y",
+    "goal x",
+    "goal y",
+    "optimal length",
+)
+
+
+def read_scen(path: str | Path) -> list[ScenarioLine]:
+    """Read the problems of a MovingAI ``.scen`` file.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "tiny.map.scen"
+    >>> _ = file.write_text("version 1\\n0\\ttiny.map\\t3\\t2\\t1\\t0\\t2\\t1\\t1.41421356\\n")
+    >>> [(line.start, line.goal) for line in read_scen(file)]
+    [((0, 1), (1, 2))]
+    """
+    data = _read_bytes(path, "a scenario file begins with 'version 1'")
+    try:
+        lines = data.decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise _binary(path, data, "a scenario file") from error
+    if b"\0" in data:
+        raise _binary(path, data, "a scenario file")
+    problems = []
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text or (number == 1 and _is_version(path, text)):
+            continue
+        problems.append(_scenario(path, number, text))
+    return problems
+
+
+def write_scen(path: str | Path, lines: Iterable[ScenarioLine]) -> None:
+    """Write a ``.scen`` file that :func:`read_scen` reads back unchanged, whole or not at all.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "tiny.map.scen"
+    >>> problem = ScenarioLine(0, "tiny.map", 3, 2, start=(0, 1), goal=(1, 2), optimal=1.5)
+    >>> write_scen(file, [problem])
+    >>> read_scen(file) == [problem]
+    True
+    """
+    text = ["version 1\n"]
+    for index, line in enumerate(lines):
+        name = line.map
+        if not name or name != name.strip() or any(mark in name for mark in "\t\n\r\0"):
+            raise MapError(
+                f"cannot write {path}: problem {index} names its map {name!r}, "
+                "and a map name is neither empty nor holds tabs, line ends or outer blanks"
+            )
+        if min(*line.start, *line.goal) < 0:
+            raise MapError(
+                f"cannot write {path}: problem {index} goes from {line.start} to {line.goal}, "
+                "and coordinates are never negative"
+            )
+        (start_row, start_col), (goal_row, goal_col) = line.start, line.goal
+        places = f"{start_col}\t{start_row}\t{goal_col}\t{goal_row}"
+        sizes = f"{line.width}\t{line.height}"
+        text.append(f"{line.bucket}\t{name}\t{sizes}\t{places}\t{float(line.optimal)!r}\n")
+    _write_whole(path, "".join(text).encode("utf-8"))
+
+
+def _is_version(path: str | Path, text: str) -> bool:
+    words = text.split()
+    if words[0] != "version":
+        return False
+    if len(words) != 2 or _number(words[1]) is None:
+        raise MapError(f"{path}, line 1: found {_short(text)}, and a scenario file begins with 'version 1'")
+    return True
+
+
+def _scenario(path: str | Path, number: int, text: str) -> ScenarioLine:
+    # Tabs first: only they allow a blank inside a map's name.
+    fields = text.split("\t")
+    if len(fields) != len(_SCEN_FIELDS):
+        fields = text.split()
+    if len(fields) != len(_SCEN_FIELDS):
+        raise MapError(
+            f"{path}, line {number}: found {len(fields)} fields, and a problem has {len(_SCEN_FIELDS)}: "
+            f"{', '.join(_SCEN_FIELDS)}"
+        )
+    whole: list[int] = []
+    for name, field in zip(_SCEN_FIELDS[:8], fields[:8], strict=True):
+        if name == "map":
+            continue
+        value = _whole_number(field.strip())
+        if value is None or value < 0:
+            raise MapError(
+                f"{path}, line {number}: the {name} is {_short(field)}, and it must be a whole number from 0 up"
+            )
+        whole.append(value)
+    optimal = _number(fields[8])
+    if optimal is None or optimal < 0:
+        raise MapError(
+            f"{path}, line {number}: the optimal length is {_short(fields[8])}, and it must be a number from 0 up"
+        )
+    bucket, width, height, start_x, start_y, goal_x, goal_y = whole
+    return ScenarioLine(bucket, fields[1].strip(), width, height, (start_y, start_x), (goal_y, goal_x), optimal)
+
+
+# --------------------------------------------------------------------------------------- road graphs
+
+
+def read_dimacs(
+    graph: str | Path, coordinates: str | Path | None = None
+) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Read a DIMACS ``.gr`` graph, and its ``.co`` coordinates if given; either may be gzipped.
+
+    Returns the number of nodes, then sources and targets (int64, from 0), costs (float64), and
+    the coordinates (float64, one x, y pair per node, as in the file) or None.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "tiny.gr"
+    >>> _ = file.write_text("c two nodes\\np sp 2 2\\na 1 2 7\\na 2 1 9\\n")
+    >>> n, sources, targets, costs, coords = read_dimacs(file)
+    >>> n, sources.tolist(), targets.tolist(), costs.tolist(), coords
+    (2, [0, 1], [1, 0], [7.0, 9.0], None)
+    """
+    problem, table, lines = _dimacs_table(graph, "a", ("p", "sp", "N", "M"), ("a", "U", "V", "W"))
+    n, m = problem
+    if len(table) != m:
+        raise MapError(f"{graph} has {len(table)} arcs, and its problem line promises {m}")
+    ends = table[:, :2]
+    wrong = _first((ends < 1) | (ends > n) | (ends != np.floor(ends)))
+    if wrong is not None:
+        raise MapError(
+            f"{graph}, line {lines[wrong]}: the arc {_plain(table[wrong])} leaves the graph, whose nodes are 1 to {n}"
+        )
+    costs = table[:, 2].astype(np.float64)
+    wrong = _first(~((costs >= 0) & (costs < np.inf))[:, None])
+    if wrong is not None:
+        raise MapError(
+            f"{graph}, line {lines[wrong]}: the arc {_plain(table[wrong])} costs {costs[wrong]:g}, "
+            "and a cost is a number from 0 up"
+        )
+    sources, targets = (np.ascontiguousarray(ends[:, side].astype(np.int64) - 1) for side in (0, 1))
+    return n, sources, targets, costs, None if coordinates is None else _dimacs_points(coordinates, n)
+
+
+def _dimacs_points(path: str | Path, n: int) -> np.ndarray:
+    problem, table, lines = _dimacs_table(path, "v", ("p", "aux", "sp", "co", "N"), ("v", "ID", "X", "Y"))
+    if problem[0] != n:
+        raise MapError(f"{path} has coordinates for {problem[0]} nodes, and the graph has {n}")
+    ids = table[:, 0]
+    wrong = _first(((ids < 1) | (ids > n) | (ids != np.floor(ids)) | ~np.isfinite(table).all(axis=1))[:, None])
+    if wrong is not None:
+        raise MapError(
+            f"{path}, line {lines[wrong]}: the point {_plain(table[wrong])} is not a node from 1 to {n} "
+            "with two finite coordinates"
+        )
+    times = np.bincount(ids.astype(np.int64) - 1, minlength=n)
+    if (times != 1).any():
+        node = int(np.argmax(times != 1))
+        raise MapError(f"{path} places node {node + 1} {times[node]} times, and every node has one place")
+    points = np.empty((n, 2), dtype=np.float64)
+    points[ids.astype(np.int64) - 1] = table[:, 1:]
+    return points
+
+
+def _dimacs_table(
+    path: str | Path, kind: str, problem: tuple[str, ...], entry: tuple[str, ...]
+) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Numbers of the problem line, one row of numbers per entry line, and the entries' line numbers.
+
+    The lines are sorted out as arrays and their numbers read in one call: a Python step per line
+    would make a minute out of a second.
+    """
+    form = " ".join(problem)
+    data = _unzipped(path, _read_bytes(path, f"a DIMACS file has a line '{form}'"))
+    if b"\0" in data:
+        raise _binary(path, data, "a DIMACS file")
+    data = data.replace(b"\t", b" ").replace(b"\r\n", b"\n")
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    text = np.frombuffer(data, dtype=np.uint8)
+    ends = np.flatnonzero(text == _LF) + 1
+    starts = np.concatenate(([0], ends[:-1]))
+    first = text[starts]
+
+    wrong = _first(~np.isin(first, np.frombuffer(f"cp{kind}\n".encode(), dtype=np.uint8))[:, None])
+    if wrong is not None:
+        line = data[starts[wrong] : ends[wrong]].decode("latin-1").strip()
+        raise MapError(f"{path}, line {wrong + 1}: found {_short(line)}, and a line begins with 'c', 'p' or '{kind}'")
+    found = np.flatnonzero(first == ord("p"))
+    if len(found) != 1:
+        raise MapError(f"{path} has {len(found)} problem lines, and it needs one: '{form}'")
+    at = int(found[0])
+    words = data[starts[at] : ends[at]].decode("latin-1").split()
+    fixed = sum(word.islower() for word in problem)
+    numbers = [_whole_number(word) for word in words[fixed:]]
+    sizes = [number for number in numbers if number is not None and number >= 0]
+    if tuple(words[:fixed]) != problem[:fixed] or len(words) != len(problem) or len(sizes) != len(numbers):
+        raise MapError(f"{path}, line {at + 1}: found {_short(' '.join(words))}, and it must be '{form}'")
+
+    # Entry lines alone, with their letter blanked, are nothing but numbers and white space.
+    chosen = first == ord(kind)
+    lines = np.flatnonzero(chosen) + 1
+    lengths = (ends - starts)[chosen]
+    body = text[np.repeat(chosen, ends - starts)]
+    letters = np.cumsum(lengths) - lengths
+    body[letters] = ord(" ")
+    apart = bool((body[letters + 1] <= ord(" ")).all())
+    table = _numbers(body, lengths, len(entry) - 1) if apart else None
+    if table is None:
+        for number in lines.tolist():
+            words = data[starts[number - 1] : ends[number - 1]].decode("latin-1").split()
+            if len(words) != len(entry) or words[0] != kind or None in map(_number, words[1:]):
+                found_words = _short(" ".join(words))
+                raise MapError(f"{path}, line {number}: found {found_words}, and it must be '{' '.join(entry)}'")
+        raise MapError(f"{path} holds a number that cannot be read")
+    return sizes, table, lines
+
+
+def _numbers(body: np.ndarray, lengths: np.ndarray, columns: int) -> np.ndarray | None:
+    """The text as a table with ``columns`` numbers in each line, or None if it is no such table."""
+    if len(lengths) == 0:
+        return np.empty((0, columns), dtype=np.float64)
+    # A word too many in one line and too few in another would hide each other in a total.
+    blank = body <= ord(" ")
+    begins = ~blank[1:] & blank[:-1]
+    counts = np.add.reduceat(begins, np.cumsum(lengths) - lengths, dtype=np.int64)
+    if (counts != columns).any():
+        return None
+    text = body.tobytes().decode("latin-1")
+    # Whole numbers read seven times faster than decimals, and road graphs hold little else.
+    for dtype in (np.int64, np.float64):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)
+            try:
+                numbers = np.fromstring(text, dtype=dtype, sep=" ")
+            except (ValueError, DeprecationWarning):
+                continue
+        if numbers.size == columns * len(lengths):
+            return numbers.reshape(-1, columns)
+    return None
+
+
+def _unzipped(path: str | Path, data: bytes) -> bytes:
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise MapError(f"{path} is a damaged gzip file ({error}); fetch or compress it again") from error
+
+
+# ------------------------------------------------------------------------------------ what all share
+
+
+def _read_bytes(path: str | Path, wanted: str) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise MapError(f"there is no file {path}") from error
+    except OSError as error:
+        if Path(path).is_dir():
+            raise MapError(f"{path} is a folder, and a file is needed") from error
+        raise MapError(f"cannot read {path}: {error.strerror}") from error
+    if not data.strip():
+        raise MapError(f"{path} is empty, and {wanted}")
+    return data
+
+
+def _binary(path: str | Path, data: bytes, wanted: str) -> MapError:
+    """The error that says where a file stops being text."""
+    codes = np.frombuffer(data, dtype=np.uint8)
+    at = int(np.argmax((codes == 0) | (codes > 127)))
+    line = data.count(b"\n", 0, at) + 1
+    return MapError(f"{path}, line {line}: found the byte 0x{data[at]:02x}, and {wanted} is plain text")
+
+
+def _write_whole(path: str | Path, data: bytes) -> None:
+    """Write beside the target and rename: a reader sees the old file or the new one, never half."""
+    target = Path(path)
+    if target.is_dir():
+        raise MapError(f"cannot write {path}: it is a folder, and a file name is needed")
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        try:
+            with open(beside, "xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise MapError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _whole_number(word: str) -> int | None:
+    # int() alone would also take '1_000', and eighty thousand digits.
+    digits = word.removeprefix("-")
+    return int(word) if digits.isascii() and digits.isdigit() and len(digits) <= 18 else None
+
+
+def _number(word: str) -> float | None:
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in word else None
+
+
+def _first(wrong: np.ndarray) -> int | None:
+    """Index of the first row with a True in it."""
+    rows = wrong.any(axis=1)
+    return int(np.argmax(rows)) if rows.any() else None
+
+
+def _plain(row: np.ndarray) -> str:
+    return "'" + " ".join(f"{value:.15g}" for value in row.tolist()) + "'"
+
+
+def _short(text: str) -> str:
+    """Quoted for an error message, which stays one line even when the file's line does not."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -1,0 +1,130 @@
+"""Problems: where from, where to, and what the best way costs; drawn at random or read from scenario files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import MapError, SpecError, WorldError
+from .mapfile import read_scen
+
+if TYPE_CHECKING:
+    from ..episode import AnyWorld
+    from .grid import Grid
+
+__all__ = ["Problem", "Scenario", "maps_folder", "problems", "spread"]
+
+# Pairs searched per problem before giving up on a cost range.
+_TRIES = 1000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A start, a goal, and the cost of the best way between them if it is known."""
+
+    start: Any
+    goal: Any
+    optimal: float | None = None
+
+
+def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float] | None = None) -> Iterator[Problem]:
+    """Draw ``n`` solvable problems: start and goal at random, kept if the optimal cost lies in ``cost``.
+
+    That is how the papers draw theirs. The same seed gives the same problems. Start and goal differ.
+
+    >>> import timebound as tb
+    >>> world = tb.Grid(tb.generate.rooms((40, 40), room=8))
+    >>> [(p.start, p.goal, round(p.optimal, 2)) for p in tb.problems(world, 1, seed=1, cost=(10, 20))]
+    [((5, 9), (14, 20), 18.07)]
+    """
+    from ..episode import Agent
+
+    low, high = cost if cost is not None else (0.0, np.inf)
+    if not (low <= high and low >= 0):
+        raise SpecError(f"a cost range is (low, high) with 0 <= low <= high, not ({low:g}, {high:g})")
+    random = np.random.default_rng(seed)
+    for _ in range(n):
+        seen: list[float] = []
+        for start, goal in _pairs(world, random, high):
+            agent = Agent("a*", world, world.point_of(start), world.point_of(goal)).run()
+            if agent.status == "reached":
+                seen.append(agent.cost)
+                if low <= agent.cost <= high:
+                    yield Problem(world.point_of(start), world.point_of(goal), agent.cost)
+                    break
+        else:
+            those = f"; the {len(seen)} solvable ones cost {min(seen):.4g} to {max(seen):.4g}" if seen else ""
+            raise WorldError(f"{_TRIES} random pairs gave no problem with a cost from {low:g} to {high:g}{those}")
+
+
+def _pairs(world: AnyWorld, random: np.random.Generator, high: float) -> Iterator[tuple[int, int]]:
+    """Random pairs of different states, less those that are known without a search not to do."""
+    left = _TRIES
+    for _ in range(_TRIES):
+        pairs = world.random_states(32, random).reshape(-1, 2)
+        for start, goal in pairs[world.plausible(pairs, high)]:
+            if left == 0:
+                return
+            left -= 1
+            yield int(start), int(goal)
+
+
+def maps_folder() -> Path | None:
+    """The MovingAI maps, if they are at hand: ``$TIMEBOUND_MAPS``, or ``../shared/movingai`` beside the project."""
+    named = os.environ.get("TIMEBOUND_MAPS")
+    if named:
+        return Path(named) if Path(named).is_dir() else None
+    beside = Path(__file__).resolve().parents[4] / "shared" / "movingai"
+    return beside if beside.is_dir() else None
+
+
+class Scenario:
+    """A MovingAI ``.scen`` file: problems with their optimal costs, for one map.
+
+    ``problems`` leaves out those whose start or goal is a wall of ``world``.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.lines = read_scen(path)
+        self.map_name = Path(self.lines[0].map.replace("\\", "/")).name
+
+    def map_path(self) -> Path:
+        """The map beside the scenario file. Some files name another folder, so only the name counts."""
+        beside = [self.path.parent / self.map_name, self.path.with_suffix("")]
+        for path in beside:
+            if path.is_file():
+                return path
+        raise MapError(f"{self.path}: its map {self.map_name} is not beside it")
+
+    def check(self, world: Grid) -> None:
+        """Refuse a world of another size than the scenario was made for."""
+        for number, line in enumerate(self.lines, start=2):
+            if (line.height, line.width) != world.shape:
+                raise MapError(
+                    f"{self.path}: line {number} is for a map of {line.height} rows and {line.width} columns, "
+                    f"but this map has {world.shape[0]} and {world.shape[1]}"
+                )
+
+    def problems(self, world: Grid, *, trust: bool = True) -> list[Problem]:
+        """All problems an agent can be put into; with ``trust`` False their listed optimal costs are left out."""
+        self.check(world)
+        free = world.free
+        kept = [line for line in self.lines if free[line.start] and free[line.goal]]
+        return [Problem(line.start, line.goal, line.optimal if trust else None) for line in kept]
+
+
+def spread(items: Sequence[Any], n: int | None) -> list[Any]:
+    """At most ``n`` items, evenly spaced over the whole sequence.
+
+    >>> spread(range(10), 3)
+    [0, 4, 9]
+    """
+    if n is None or n >= len(items):
+        return list(items)
+    return [items[round(k * (len(items) - 1) / max(n - 1, 1))] for k in range(n)]
