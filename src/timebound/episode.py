@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import weakref
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -176,39 +175,42 @@ class Agent:
         self._trail[0] = here
         self._spent = np.empty(1024, np.int64)
         self._clock = np.zeros(2, np.int64)
-        self._episode = records(loop.EPISODE)
-        note = self._note = self._episode[0]
-        note.position, note.goal, note.commit = here, there, commit
-        note.status = loop.REACHED if here == there else loop.ACTIVE
+        self._note = records(loop.EPISODE)
+        self._note["position"], self._note["goal"], self._note["commit"] = here, there, commit
+        self._note["status"] = loop.REACHED if here == there else loop.ACTIVE
         self._limit = self.budget.expansions or UNLIMITED
         self._nanoseconds = round((self.budget.milliseconds or 0) * 1e6)
         self._move_limit = int(move_limit) if move_limit is not None else UNLIMITED
-        self._seconds = 0.0
 
     @property
     def done(self) -> bool:
         """Whether the episode is over: the goal reached, proved unreachable, or the moves used up."""
-        return bool(self._note.status != loop.ACTIVE)
+        return bool(self._note["status"][0] != loop.ACTIVE)
 
     @property
     def status(self) -> str:
         """``active``, ``reached``, ``unreachable`` or ``move-limit``."""
-        return _STATUS.get(int(self._note.status), "active")
+        return _STATUS.get(int(self._note["status"][0]), "active")
 
     @property
     def position(self) -> Any:
         """Where the agent is."""
-        return self.world.point_of(int(self._note.position))
+        return self.world.point_of(int(self._note["position"][0]))
 
     @property
     def moves(self) -> int:
         """How many moves it has made."""
-        return int(self._note.moves)
+        return int(self._note["moves"][0])
+
+    @property
+    def ticks(self) -> int:
+        """How many ticks have passed: moves and waits."""
+        return int(self._note["ticks"][0])
 
     @property
     def cost(self) -> float:
         """What its moves have cost."""
-        return float(self._note.cost + self._note.cost_rest)
+        return float(self._note["cost"][0] + self._note["cost_rest"][0])
 
     def step(self) -> Any:
         """Plan within the budget and make one move. Returns the new position; the old one if the agent had to wait."""
@@ -221,18 +223,16 @@ class Agent:
         return self
 
     def _run(self, ticks: int) -> None:
-        note = self._note
-        before = time.perf_counter()
-        last = int(note.ticks) + ticks
-        while note.status == loop.ACTIVE and note.ticks < last:
+        last = self.ticks + ticks
+        while not self.done and self.ticks < last:
             status = loop.run(
                 self._view,
                 self._planner.state,
                 self._trail,
                 self._spent,
-                self._episode,
+                self._note,
                 self._clock,
-                last - int(note.ticks),
+                last - self.ticks,
                 self._limit,
                 self._nanoseconds,
                 self._move_limit,
@@ -243,21 +243,19 @@ class Agent:
             elif status == loop.GROW_ALGORITHM:
                 self._planner.enlarge()
             elif status == loop.OVER_BUDGET:
-                spent = int(self._spent[int(note.ticks) - 1])
+                spent = int(self._spent[self.ticks - 1])
                 raise AssertionError(f"{self.spec} expanded {spent} states on one move, above its budget {self.budget}")
             elif status == loop.ILLEGAL:
                 raise AssertionError(f"{self.spec} asked for a move from {self.position} that the world does not allow")
-        self._seconds += time.perf_counter() - before
 
     def result(self, optimal: float | str | None = None) -> Result:
         """The record of the episode so far. ``optimal``: the optimal cost if known, or ``"compute"``."""
-        note, counts = self._note, self._planner.state.counts[0]
+        counts = self._planner.state.counts
         trail = self._trail[: self.moves + 1].copy()
         best, non_optimal = self._optimum(optimal, trail)
         cost = self.cost
-        reached = note.status == loop.REACHED
         ratio = None
-        if best is not None and reached:
+        if best is not None and self.status == "reached":
             ratio = cost / best if best > 0 else 1.0
         return Result(
             status=self.status,
@@ -266,16 +264,16 @@ class Agent:
             path=self.world.points_of(trail),
             cost=cost,
             moves=self.moves,
-            waits=int(note.ticks) - self.moves,
-            first_move_lag=int(note.lag),
-            expansions=int(counts.expanded),
-            expansions_per_move=self._spent[: int(note.ticks)].copy(),
-            learning_expansions=int(counts.learning),
-            back_moves=int(counts.back_moves),
+            waits=self.ticks - self.moves,
+            first_move_lag=int(self._note["lag"][0]),
+            expansions=int(counts["expanded"][0]),
+            expansions_per_move=self._spent[: self.ticks].copy(),
+            learning_expansions=int(counts["learning"][0]),
+            back_moves=int(counts["back_moves"][0]),
             non_optimal_moves=non_optimal,
-            revisits=len(trail) - len(np.unique(trail)),
-            planning_seconds=self._seconds,
-            memory_states=int(counts.states),
+            revisits=len(trail) - len(set(trail.tolist())),
+            planning_seconds=float(self._note["nanoseconds"][0]) * 1e-9,
+            memory_states=int(counts["states"][0]),
             memory_bytes=self._planner.memory_bytes(),
             optimal=best,
             suboptimality=ratio,
@@ -288,10 +286,10 @@ class Agent:
             if isinstance(optimal, str) or not optimal >= 0:
                 raise SpecError(f"optimal is the optimal cost, None or 'compute', not {optimal!r}")
             return float(optimal), None
-        start, goal = (self.world.point_of(int(state)) for state in (trail[0], self._note.goal))
+        start, goal = (self.world.point_of(int(state)) for state in (trail[0], self._note["goal"][0]))
         reference = Agent("a*", self.world, start, goal).run()
         best = reference.cost if reference.status == "reached" else None
-        return best, _non_optimal_moves(self.world, trail, int(self._note.goal)) if best is not None else None
+        return best, _non_optimal_moves(self.world, trail, int(self._note["goal"][0])) if best is not None else None
 
 
 def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | None:
@@ -304,7 +302,7 @@ def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | N
         return None
     workspace = Workspace.of(world)
     search, counts = records(SEARCH), records(COUNTS)
-    search.g_weight, search.reopen = WEIGHT_ONE, 1
+    search["g_weight"], search["reopen"] = WEIGHT_ONE, 1
     while True:
         wrong = count_non_optimal(world.view, workspace.table, workspace.queue, search, counts, goal, trail)
         if wrong >= 0:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..kernels.best_first import SEARCH, advance, begin, parent
 from ..kernels.jit import inlined
-from ..kernels.layout import COUNTS, EXHAUSTED, GROW, RUNNING, WEIGHT_ONE
+from ..kernels.layout import COUNTS, EXHAUSTED, GROW, RUNNING, WEIGHT_MAX, WEIGHT_ONE
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
 from ..kernels.tables import state_of
 from ..kernels.views import edits
@@ -57,7 +57,8 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     progress = algorithm.progress[0]
     plan = algorithm.plan
     if not progress.begun or progress.edits != edits(world):
-        begin(world, table, algorithm.queue, note, algorithm.counts[0], s, note.goal)
+        if begin(world, table, algorithm.queue, note, algorithm.counts[0], s, note.goal) == GROW:
+            return NEEDS_ROOM
         progress.begun = 1
         progress.edits = edits(world)
         progress.tracing = -1
@@ -102,11 +103,11 @@ class BestFirstPlanner:
     def __init__(self, world: World, goal: int, g_weight: float, h_weight: float, reopen: bool) -> None:
         self._workspace = Workspace.of(world)
         search = records(SEARCH)
-        search.goal = goal
+        search["goal"] = goal
         # Rounding a weight down keeps the promise w c*.
-        search.g_weight = int(g_weight * WEIGHT_ONE)
-        search.h_weight = int(h_weight * WEIGHT_ONE)
-        search.reopen = reopen
+        search["g_weight"] = int(g_weight * WEIGHT_ONE)
+        search["h_weight"] = int(h_weight * WEIGHT_ONE)
+        search["reopen"] = reopen
         route = np.empty(1024, dtype=np.int64)
         self.state = CompleteSearch(
             self._workspace.table,
@@ -120,16 +121,16 @@ class BestFirstPlanner:
 
     def enlarge(self) -> None:
         """Double whatever is full."""
-        self._workspace.enlarge()
-        state = self.state._replace(table=self._workspace.table, queue=self._workspace.queue)
-        if state.plan[0] == 0:
-            route, plan = enlarged_at_front(state.route, state.plan)
-            state = state._replace(route=route, plan=plan)
-        self.state = state
+        if self.state.plan[0] == 0:
+            route, plan = enlarged_at_front(self.state.route, self.state.plan)
+            self.state = self.state._replace(route=route, plan=plan)
+        else:
+            self._workspace.enlarge()
+            self.state = self.state._replace(table=self._workspace.table, queue=self._workspace.queue)
 
     def memory_bytes(self) -> int:
         """Bytes of the states held: words, parents and open-list entries, not the arrays' reserve."""
-        return self._workspace.bytes_for(int(self.state.counts[0].states)) + self.state.route.nbytes
+        return self._workspace.bytes_for(int(self.state.counts["states"][0]))
 
     def release(self) -> None:
         """Give the arrays back for the next search in this world."""
@@ -157,7 +158,7 @@ WEIGHTED_A_STAR = Algorithm(
             2.0,
             "how much more the heuristic counts than the way so far",
             low=1.0,
-            high=1000.0,
+            high=WEIGHT_MAX,
         ),
         _REOPEN,
     ),

@@ -150,7 +150,7 @@ class DeepeningPlanner:
     def __init__(self, world: World, goal: int) -> None:
         size = 256
         note = records(DEEPENING)
-        note.goal = goal
+        note["goal"] = goal
         self.state = Deepening(
             note,
             np.zeros(size, np.int64),
@@ -171,7 +171,7 @@ class DeepeningPlanner:
 
     def memory_bytes(self) -> int:
         """Bytes of the deepest path so far."""
-        return 24 * int(self.state.counts[0].states)
+        return 24 * int(self.state.counts["states"][0])
 
     def release(self) -> None:
         """Nothing is borrowed."""

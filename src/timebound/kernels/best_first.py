@@ -41,6 +41,7 @@ from .views import (
     locate,
     moved,
     successor,
+    widest,
 )
 
 __all__ = ["SEARCH", "advance", "begin", "best_open", "cost_so_far", "parent"]
@@ -56,21 +57,25 @@ SEARCH = np.dtype(
         ("h_weight", np.int64),
         ("reopen", np.int64),  # 1: a closed state found cheaper is opened again
         ("status", np.int64),  # RUNNING, FOUND or EXHAUSTED
-        ("reopened", np.int64),  # how often a closed state was opened again
     ]
 )
 
 # Entries that a slice may skip for each expansion it may make. Stale entries cost little, but a tick must be bounded.
 _SKIPS = 64
 # Expansions between two looks at the clock.
-_CLOCK_MASK = 31
+_CLOCK = 32
 # Successors that are examined at once.
 _BLOCK = 32
 
 
 @inlined
 def begin(world, table, queue, note, counts, start, goal):
-    """Start a search from ``start``, forgetting the one before."""
+    """Start a search from ``start``, forgetting the one before. Returns RUNNING, or GROW."""
+    h = estimate(world, aim(world, goal), start, locate(world, start))
+    key = (note.h_weight * h) >> (world.shift + WEIGHT_SHIFT)
+    cursor = clear(queue)
+    if crowded(queue, cursor, key, 1):
+        return GROW
     note.top = renew(table)
     note.root = intern(table, start)
     note.goal = goal
@@ -78,10 +83,9 @@ def begin(world, table, queue, note, counts, start, goal):
     note.goal_f = INFINITE
     note.status = RUNNING
     write(table, note.root, note.top, note.root)
-    h = estimate(world, aim(world, goal), start, locate(world, start))
-    key = (note.h_weight * h) >> (world.shift + WEIGHT_SHIFT)
-    suspend(queue, push(queue, clear(queue), key, note.root))
+    suspend(queue, push(queue, cursor, key, note.root))
     counts.states = 1
+    return RUNNING
 
 
 @inlined
@@ -90,23 +94,33 @@ def advance(world, table, queue, note, counts, clock, limit, deadline):
 
     Every call that does not end with GROW makes progress, even after the deadline.
     """
+    last = counts.expanded + limit
+    while True:
+        left = last - counts.expanded
+        status = _expand(world, table, queue, note, counts, left if deadline == 0 else min(left, _CLOCK))
+        if status != RUNNING or counts.expanded >= last or deadline == 0 or now_ns(clock) > deadline:
+            return status
+
+
+@inlined
+def _expand(world, table, queue, note, counts, limit):
     top_word = note.top
+    seen_from = (top_word >> STAMP_SHIFT) << STAMP_SHIFT  # the least word of this search
     goal = note.goal
     goal_f = note.goal_f
     g_weight = note.g_weight
     h_weight = note.h_weight
-    reopen = note.reopen
-    seen_from = (top_word >> STAMP_SHIFT) << STAMP_SHIFT  # the least word of this search
-    keep_first = g_weight == 0
+    # Bits of a seen state's word that forbid a cheaper path to it: any, only the closed flag, or none.
+    final = -1 if g_weight == 0 else 0 if note.reopen else CLOSED
     shift = world.shift + WEIGHT_SHIFT
     # How far above the expanded key a successor's key can lie.
     stretch = (((g_weight + h_weight) * horizon(world)) >> shift) + 2
+    fan = widest(world)
     goal_key = goal_f >> shift
     target = aim(world, goal)
     cursor = resume(queue)
     expanded = 0
     states = 0
-    reopened = 0
     skips = _SKIPS * min(limit, 1 << 40) + _SKIPS
     status = RUNNING
     while True:
@@ -117,18 +131,15 @@ def advance(world, table, queue, note, counts, clock, limit, deadline):
             break
         if expanded >= limit or skips <= 0:
             break
-        slot = top(queue, cursor)
-        word = word_at(table, slot)
-        if word & CLOSED:
-            slot, cursor = pop(queue, cursor)
-            skips -= 1
-            continue
-        s = state_of(table, slot)
-        fan = degree(world, s)
         if crowded(queue, cursor, key + stretch, fan) or full(table, fan):
             status = GROW
             break
         slot, cursor = pop(queue, cursor)
+        word = word_at(table, slot)
+        if word & CLOSED:
+            skips -= 1
+            continue
+        s = state_of(table, slot)
         g = (top_word - (word & ~FLAGS)) >> G_SHIFT
         here = locate(world, s)
         if key == goal_key and g_weight * g + h_weight * estimate(world, target, s, here) >= goal_f:
@@ -136,7 +147,7 @@ def advance(world, table, queue, note, counts, clock, limit, deadline):
             continue
         table.words[at(slot)] = word | CLOSED
         expanded += 1
-        for block in range(0, fan, _BLOCK):
+        for block in range(0, degree(world, s), _BLOCK):
             todo = improvable(world, table, s, g, top_word, block)
             while todo:
                 i = block + lowest_bit(todo)
@@ -144,13 +155,9 @@ def advance(world, table, queue, note, counts, clock, limit, deadline):
                 t, c = arc(world, s, i)
                 child = intern(table, t)
                 old = word_at(table, child)
-                if old >= seen_from:
-                    if keep_first or (old & CLOSED and not reopen):
-                        continue
-                    if old & CLOSED:
-                        reopened += 1
-                else:
-                    states += 1
+                if old & final and old >= seen_from:
+                    continue
+                states += old < seen_from
                 g_t = g + c
                 f = g_weight * g_t + h_weight * estimate(world, target, t, moved(world, here, i))
                 write(table, child, top_word - (g_t << G_SHIFT) + (i & ((1 << DIRECTION_BITS) - 1)), slot)
@@ -161,11 +168,8 @@ def advance(world, table, queue, note, counts, clock, limit, deadline):
                     note.goal_slot = child
                 elif f < goal_f:
                     cursor = push(queue, cursor, f >> shift, child)
-        if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
-            limit = expanded
     note.goal_f = goal_f
     note.status = status if status != GROW else RUNNING
-    note.reopened += reopened
     counts.expanded += expanded
     counts.states += states
     suspend(queue, cursor)

@@ -149,7 +149,9 @@ if COMPILED:
 
         return types.uint64(value), emit
 
+    # The C library's clock, called by name: unlike a ctypes pointer it can be cached on disk.
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
+    _windows_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.intp))
 else:  # pragma: no cover - only the names are needed
 
     def _cttz(value: int) -> int:
@@ -160,7 +162,7 @@ else:  # pragma: no cover - only the names are needed
 
 def lowest_bit(mask: int) -> int:
     """The index of the lowest set bit of a non-zero mask."""
-    return (mask & -mask).bit_length() - 1
+    return int(mask & -mask).bit_length() - 1
 
 
 def at(index: int) -> int:
@@ -183,14 +185,18 @@ def _at(index: Any) -> Callable[..., Any]:
     return lambda index: _unsigned(index)
 
 
-_MONOTONIC = getattr(time, "CLOCK_MONOTONIC", None)
+_MONOTONIC = getattr(time, "CLOCK_MONOTONIC", -1)
+_WINDOWS_TICK = max(1, round(time.get_clock_info("perf_counter").resolution * 1e9))  # nanoseconds
 
-if _MONOTONIC is not None:
 
-    @overload(now_ns, strict=False, jit_options=_OPTIONS)
-    def _now_ns(clock: Any) -> Callable[..., Any]:
-        def read(clock: Any) -> Any:
-            _clock_gettime(_MONOTONIC, clock.ctypes.data)
-            return clock[0] * 1_000_000_000 + clock[1]
+@overload(now_ns, strict=False, jit_options=_OPTIONS)
+def _now_ns(clock: Any) -> Callable[..., Any]:
+    def posix(clock: Any) -> Any:
+        _clock_gettime(_MONOTONIC, clock.ctypes.data)
+        return clock[0] * 1_000_000_000 + clock[1]
 
-        return read
+    def windows(clock: Any) -> Any:
+        _windows_counter(clock.ctypes.data)
+        return clock[0] * _WINDOWS_TICK
+
+    return posix if _MONOTONIC >= 0 else windows

@@ -21,8 +21,10 @@ G_MAX = (1 << G_BITS) - 1
 STAMP_SHIFT = G_SHIFT + G_BITS
 STAMP_MAX = (1 << (63 - STAMP_SHIFT)) - 1
 
-# Weights of g and h in an evaluation are fixed-point numbers with this many binary digits.
-WEIGHT_SHIFT = 16
+# Weights of g and h in an evaluation are fixed-point numbers with this many binary digits. With weights up to
+# WEIGHT_MAX no f reaches INFINITE, whatever the world.
+WEIGHT_SHIFT = 10
+WEIGHT_MAX = 100
 WEIGHT_ONE = 1 << WEIGHT_SHIFT
 
 # Larger than any f and any key; small enough that sums of a few of them do not overflow.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import generic, kernel, now_ns
+from .jit import generic, inlined, kernel, now_ns
 from .paths import add_exactly
 from .views import length
 
@@ -34,6 +34,7 @@ EPISODE = np.dtype(
         ("deciding", np.int64),  # 1 while a decision is under way (it may be interrupted to enlarge an array)
         ("spent_before", np.int64),  # the expansion count when the tick began
         ("deadline", np.int64),
+        ("nanoseconds", np.int64),  # spent in here altogether
     ]
 )
 
@@ -56,7 +57,14 @@ def decide(algorithm, world, clock, s, limit, deadline):
 @kernel
 def run(world, algorithm, trail, spent, episode, clock, ticks, limit, nanoseconds, move_limit):
     """Let an agent act for up to ``ticks`` ticks. Returns the episode's status."""
-    note = episode[0]
+    began = now_ns(clock)
+    status = _act(world, algorithm, trail, spent, episode[0], clock, ticks, limit, nanoseconds, move_limit)
+    episode[0].nanoseconds += now_ns(clock) - began
+    return status
+
+
+@inlined
+def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds, move_limit):
     counts = algorithm.counts[0]
     plan = algorithm.plan
     route = algorithm.route

@@ -41,7 +41,8 @@ def count_non_optimal(world, table, queue, search, counts, goal, trail):
     """
     note = search[0]
     if not counts[0].states:
-        begin(world, table, queue, note, counts[0], goal, goal)
+        if begin(world, table, queue, note, counts[0], goal, goal) == GROW:
+            return -1
         note.goal = -1  # no such state: the search ends only when it has seen all
     if advance(world, table, queue, note, counts[0], trail, INFINITE, 0) == GROW:
         return -1

@@ -27,6 +27,7 @@ __all__ = [
     "locate",
     "moved",
     "successor",
+    "widest",
 ]
 
 
@@ -75,7 +76,7 @@ class GraphView(NamedTuple):
     position: np.ndarray  # float64[n, 3]: coordinates, padded with zeros
     distances: np.ndarray  # int64[k, n]: landmark distances (first half from, second half to), or one given vector
     octile: np.ndarray  # int64[2]: straight and diagonal cost of the octile estimate
-    widest: int  # the largest out-degree
+    widest: int  # the largest number of arcs out of any node
     shift: int
     edited: np.ndarray
 
@@ -95,6 +96,11 @@ class PuzzleView(NamedTuple):
 @generic
 def degree(world, s):
     """How many successors ``s`` can have; some of them may not be legal."""
+
+
+@generic
+def widest(world):
+    """The most successors that any state can have."""
 
 
 @generic
@@ -152,6 +158,11 @@ def _edits(world):
 
 @degree.on(GridView, TerrainView)
 def _grid_degree(world, s):
+    return DIRECTIONS
+
+
+@widest.on(GridView, TerrainView)
+def _grid_widest(world):
     return DIRECTIONS
 
 
@@ -254,6 +265,11 @@ def _graph_degree(world, s):
     return world.first[at(s + 1)] - world.first[at(s)]
 
 
+@widest.on(GraphView)
+def _graph_widest(world):
+    return world.widest
+
+
 @locate.on(GraphView, PuzzleView)
 def _no_place(world, s):
     return 0
@@ -330,6 +346,11 @@ def _unit_horizon(world):
 
 @degree.on(PuzzleView)
 def _puzzle_degree(world, s):
+    return 4
+
+
+@widest.on(PuzzleView)
+def _puzzle_widest(world):
     return 4
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .jit import at, kernel
+from .jit import COMPILED, at, kernel
 from .queues import BucketQueue, HeapQueue
 from .tables import DenseTable, HashedTable, LinkedTable, probe
 
@@ -23,8 +23,10 @@ class Searchable(Protocol):
 
 
 def records(dtype: np.dtype[Any]) -> Any:
-    """One zeroed record that kernels can write to by field name."""
-    return np.zeros(1, dtype=dtype).view(np.recarray)
+    """One zeroed record: kernels use its fields by name (``record[0].field``), Python as ``record["field"][0]``."""
+    record = np.zeros(1, dtype=dtype)
+    # Plain Python cannot read fields by attribute without this view; compiled code can, and the view is slow to use.
+    return record if COMPILED else record.view(np.recarray)
 
 
 def enlarged_at_front(route: np.ndarray, plan: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,17 +92,8 @@ class Workspace:
         self._pool.append(self)
 
     def enlarge(self) -> None:
-        """Double every array that is more than half full, in place of the one that was."""
+        """Double the fullest array. A kernel that still lacks room asks again."""
         queue, table = self.queue, self.table
-        if isinstance(queue, BucketQueue):
-            if queue.saved[4] > len(queue.pool) // 2:
-                queue = queue._replace(pool=_longer(queue.pool, 2 * len(queue.pool)))
-            else:
-                queue = queue._replace(heads=_longer(queue.heads, 2 * len(queue.heads)))
-            self.queue = queue
-        elif isinstance(queue, HeapQueue) and queue.saved[1] > len(queue.keys) // 2:
-            size = 2 * len(queue.keys)
-            self.queue = queue._replace(keys=_longer(queue.keys, size), items=_longer(queue.items, size))
         if isinstance(table, HashedTable) and table.stamp[1] > len(table.states) // 2:
             size = 2 * len(table.states)
             self.table = table._replace(
@@ -110,6 +103,13 @@ class Workspace:
                 places=np.zeros(2 * len(table.places), np.int64),
             )
             _reindex(self.table, int(table.stamp[1]))
+        elif isinstance(queue, HeapQueue):
+            size = 2 * len(queue.keys)
+            self.queue = queue._replace(keys=_longer(queue.keys, size), items=_longer(queue.items, size))
+        elif isinstance(queue, BucketQueue) and queue.saved[4] > len(queue.pool) // 2:
+            self.queue = queue._replace(pool=_longer(queue.pool, 2 * len(queue.pool)))
+        elif isinstance(queue, BucketQueue):
+            self.queue = queue._replace(heads=_longer(queue.heads, 2 * len(queue.heads)))
 
     def bytes_for(self, states: int) -> int:
         """Bytes that ``states`` states take in the table, and the open-list entries in use."""

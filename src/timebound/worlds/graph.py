@@ -247,9 +247,8 @@ class Graph:
         order = np.argsort(self.view.head, kind="stable")
         first = np.zeros(self.states + 1, np.int64)
         np.cumsum(np.bincount(self.view.head, minlength=self.states), out=first[1:])
-        return self.view._replace(
-            first=first, head=self._source[order].astype(np.int32), cost=self.view.cost[order], length=self.view.length[order]
-        )  # fmt: skip
+        head = self._source[order].astype(np.int32)
+        return self.view._replace(first=first, head=head, cost=self.view.cost[order], length=self.view.length[order])
 
     def _distances(self, view: GraphView, mark: int) -> np.ndarray:
         distances = np.full(self.states, INFINITE, np.int64)

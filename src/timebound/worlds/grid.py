@@ -262,7 +262,7 @@ class Grid:
         try:
             row, col = (int(k) for k in point)
             exact = all(int(k) == k for k in point)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             exact = False
         if not exact:
             raise ProblemError(f"the {what} must be two whole numbers (row, col), not {point!r}")
@@ -278,7 +278,10 @@ class Grid:
 
     def points_of(self, states: np.ndarray) -> np.ndarray:
         """The (row, col) of many cells' numbers, n x 2."""
-        return np.stack([states // self._width - 1, states % self._width - 1], axis=1)
+        points = np.empty((len(states), 2), np.int64)
+        points[:, 0] = states // self._width - 1
+        points[:, 1] = states % self._width - 1
+        return points
 
     def view_for(self, goal: int) -> GridView | TerrainView:
         """The view is the same for every goal."""

@@ -352,11 +352,11 @@ def read_dimacs(
             f"{graph}, line {lines[wrong]}: the arc {_plain(table[wrong])} leaves the graph, whose nodes are 1 to {n}"
         )
     costs = table[:, 2].astype(np.float64)
-    wrong = _first(~((costs >= 0) & (costs < np.inf))[:, None])
+    wrong = _first(~((costs > 0) & (costs < np.inf))[:, None])
     if wrong is not None:
         raise MapError(
             f"{graph}, line {lines[wrong]}: the arc {_plain(table[wrong])} costs {costs[wrong]:g}, "
-            "and a cost is a number from 0 up"
+            "and a cost is a number above 0"
         )
     sources, targets = (np.ascontiguousarray(ends[:, side].astype(np.int64) - 1) for side in (0, 1))
     return n, sources, targets, costs, None if coordinates is None else _dimacs_points(coordinates, n)

@@ -39,14 +39,17 @@ def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float
 
     >>> import timebound as tb
     >>> world = tb.Grid(tb.generate.rooms((40, 40), room=8))
-    >>> [(p.start, p.goal, round(p.optimal, 2)) for p in tb.problems(world, 1, seed=1, cost=(10, 20))]
-    [((5, 9), (14, 20), 18.07)]
+    >>> drawn = list(tb.problems(world, 5, seed=1, cost=(10, 20)))
+    >>> len(drawn), all(10 <= problem.optimal <= 20 for problem in drawn)
+    (5, True)
     """
     from ..episode import Agent
 
     low, high = cost if cost is not None else (0.0, np.inf)
     if not (low <= high and low >= 0):
         raise SpecError(f"a cost range is (low, high) with 0 <= low <= high, not ({low:g}, {high:g})")
+    if seed < 0:
+        raise SpecError(f"a seed is a whole number from 0 up, not {seed}")
     random = np.random.default_rng(seed)
     for _ in range(n):
         seen: list[float] = []
@@ -92,6 +95,8 @@ class Scenario:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.lines = read_scen(path)
+        if not self.lines:
+            raise MapError(f"{path}: the file has no problems")
         self.map_name = Path(self.lines[0].map.replace("\\", "/")).name
 
     def map_path(self) -> Path:
@@ -110,6 +115,9 @@ class Scenario:
                     f"{self.path}: line {number} is for a map of {line.height} rows and {line.width} columns, "
                     f"but this map has {world.shape[0]} and {world.shape[1]}"
                 )
+            for what, (row, col) in (("start", line.start), ("goal", line.goal)):
+                if row >= line.height or col >= line.width:
+                    raise MapError(f"{self.path}: line {number} has its {what} ({row}, {col}) off the map")
 
     def problems(self, world: Grid, *, trust: bool = True) -> list[Problem]:
         """All problems an agent can be put into; with ``trust`` False their listed optimal costs are left out."""

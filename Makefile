@@ -1,0 +1,48 @@
+# Everything runs in a local virtual environment, so that a fresh machine needs only Python 3.11+, git and make.
+VENV ?= .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint types quick coverage doctest readme bench clean help
+
+help:  ## What can be made
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml
+	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "timebound needs Python 3.11 or newer")'
+	test -x $(PY) || python3 -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade pip
+	$(PY) -m pip install --quiet -e '.[dev]'
+	touch $(STAMP)
+
+demo: $(STAMP)  ## Race the searches on a generated map and draw their paths
+	$(PY) -m timebound.cli demo -o out
+
+test: lint types quick doctest readme coverage  ## Everything that CI checks
+
+lint: $(STAMP)  ## Style
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(STAMP)  ## Types
+	$(VENV)/bin/mypy
+
+quick: $(STAMP)  ## The tests, compiled
+	$(PY) -m pytest tests
+
+doctest: $(STAMP)  ## The examples in the docstrings
+	$(PY) -m pytest --doctest-modules src/timebound
+
+readme: $(STAMP)  ## The examples in README.md and docs, as pasted
+	$(PY) -m pytest --doctest-glob='*.md' README.md docs
+
+coverage: $(STAMP)  ## The tests again with the JIT off, so that coverage sees inside the kernels
+	NUMBA_DISABLE_JIT=1 $(PY) -m pytest tests --cov=timebound --cov-report=term:skip-covered --cov-fail-under=90
+
+bench: $(STAMP)  ## Speed, as ratios to other libraries within one run
+	$(PY) -m pip install --quiet -e '.[bench]'
+	$(PY) benchmarks/run.py
+
+clean:  ## Remove what was made
+	rm -rf $(VENV) out build dist .coverage .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,221 @@
+"""Speed, as ratios within one run: timebound's A* against the floor and against other libraries.
+
+Every query goes through all competitors in turn before the next one starts, so a slow moment of the machine hits all
+of them. Each query is repeated and its best time kept. Run it on a quiet machine: ``make bench``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import timebound as tb
+from floor import Floor
+from peers import PEERS
+from timebound.worlds.problems import Problem, Scenario, maps_folder, spread
+
+
+def world_and_problems(count: int) -> tuple[str, tb.Grid, list[Problem]]:
+    """sc1/Cauldron where the MovingAI maps are at hand, else a generated map of the same size."""
+    folder = maps_folder()
+    if folder is not None and (folder / "sc1" / "Cauldron.map.scen").is_file():
+        scenario = Scenario(folder / "sc1" / "Cauldron.map.scen")
+        world = tb.Grid.load(scenario.map_path())
+        problems = [problem for problem in scenario.problems(world) if problem.optimal]
+        return "sc1/Cauldron", world, spread(problems, count)
+    world = tb.Grid(tb.generate.caves((1024, 1024), seed=1))
+    return "caves 1024x1024, seed 1", world, list(tb.problems(world, count, seed=1, cost=(100, 3000)))
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds, and what the call returned."""
+    before = time.perf_counter()
+    value = call()
+    return time.perf_counter() - before, value
+
+
+def race(world: tb.Grid, problems: list[Problem], repeats: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """All competitors on all problems; the slow ones only on every other problem, once."""
+    free = world.free
+    peers = []
+    for kind in PEERS:
+        say(f"setting up {kind.name}")
+        peers.append(kind(free))
+    floor = Floor(world)
+    for peer in peers:  # the first query of each is not counted
+        peer.query(problems[0].start, problems[0].goal)
+    tb.solve(world, problems[0].start, problems[0].goal)
+    floor.nanoseconds_per_cell(problems[0].start)
+    gc.collect()
+    gc.freeze()  # millions of long-lived node objects would otherwise be walked in somebody's timing
+    rows = []
+    for number, problem in enumerate(problems):
+        say(f"problem {number + 1} of {len(problems)}")
+        row: dict[str, Any] = {"optimal": problem.optimal, "floor": math.inf, "planning": math.inf, "seconds": {}}
+        for repeat in range(repeats):
+            row["floor"] = min(row["floor"], floor.nanoseconds_per_cell(problem.start))
+            seconds, result = timed(lambda p=problem: tb.solve(world, p.start, p.goal))
+            row["expansions"] = result.expansions
+            row["planning"] = min(row["planning"], result.planning_seconds)
+            best = row["seconds"]
+            best["timebound"] = min(best.get("timebound", math.inf), seconds)
+            for peer in peers:
+                if peer.slow and (repeat > 0 or number % 2):
+                    continue
+                seconds, path = timed(lambda p=problem, peer=peer: peer.query(p.start, p.goal))
+                best[peer.name] = min(best.get(peer.name, math.inf), seconds)
+                if repeat == 0:
+                    found = peer.cost(path)
+                    if found is None or abs(found - result.cost) > 1e-4 * result.cost:
+                        raise AssertionError(f"{peer.name} found {found}, timebound {result.cost}")
+        rows.append(row)
+    gc.unfreeze()
+    return {"rows": rows, "versions": {peer.name: peer.version for peer in peers}}
+
+
+def tiny_queries(repeats: int = 300) -> dict[str, float]:
+    """Microseconds of a query that expands ten states, on a small and on a very large map, taken in turn."""
+    worlds = {side: tb.Grid(np.ones((side, side), bool)) for side in (512, 8192)}
+    times: dict[int, list[float]] = {side: [] for side in worlds}
+    for _ in range(repeats):
+        for side, world in worlds.items():
+            middle = side // 2
+            seconds, result = timed(lambda w=world, m=middle: tb.solve(w, (m, m), (m, m + 10)))
+            if result.expansions != 10:
+                raise AssertionError(f"expected 10 expansions, saw {result.expansions}")
+            times[side].append(seconds * 1e6)
+    return {str(side): median(values) for side, values in times.items()}
+
+
+_START = """
+import time; before = time.perf_counter()
+import timebound as tb
+world = tb.Grid([[1, 1, 1], [1, 0, 1]])
+tb.solve(world, (0, 0), (1, 2))
+print(time.perf_counter() - before)
+"""
+
+
+def start_seconds() -> dict[str, float]:
+    """Import, build a grid and solve on it, in a new process: with an empty kernel cache, then with a filled one."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        runs = [
+            subprocess.run([sys.executable, "-c", _START], env=environment, capture_output=True, text=True, check=True)
+            for _ in range(2)
+        ]
+    return {"cold": float(runs[0].stdout), "warm": float(runs[1].stdout)}
+
+
+def bytes_per_cell(world: tb.Grid) -> dict[str, float]:
+    """What a grid, and a search on it, hold per cell."""
+    search = tb.Agent("a*", world, *[(int(r), int(c)) for r, c in np.argwhere(world.free)[[0, -1]]])
+    table = search._planner.state.table
+    return {"world": world.nbytes / world.free.size, "search": table.words.nbytes / world.free.size}
+
+
+def summary(race_result: dict[str, Any]) -> dict[str, Any]:
+    """The ratios."""
+    rows = race_result["rows"]
+    floor = median(row["floor"] for row in rows)
+    expansions = sum(row["expansions"] for row in rows)
+    search = sum(row["planning"] for row in rows) / expansions * 1e9
+    peers = {}
+    for name, version in race_result["versions"].items():
+        shared = [row["seconds"] for row in rows if name in row["seconds"]]
+        ours, theirs = (sum(seconds[key] for seconds in shared) for key in ("timebound", name))
+        each = [math.log(seconds[name] / seconds["timebound"]) for seconds in shared]
+        peers[name] = {
+            "version": version,
+            "queries": len(shared),
+            "milliseconds_per_query": theirs / len(shared) * 1e3,
+            "timebound_milliseconds": ours / len(shared) * 1e3,
+            "times_slower_in_total": theirs / ours,
+            "times_slower_per_query": math.exp(sum(each) / len(each)),
+        }
+    return {
+        "floor_ns_per_cell": floor,
+        "a_star_ns_per_expansion": search,
+        "a_star_over_floor": search / floor,
+        "expansions": expansions,
+        "peers": peers,
+    }
+
+
+def show(report: dict[str, Any]) -> str:
+    """The report for people."""
+    speed = report["speed"]
+    lines = [
+        f"map: {report['map']}, {report['problems']} problems, best of {report['repeats']}",
+        "",
+        f"flood fill (the floor)   {speed['floor_ns_per_cell']:6.1f} ns per cell",
+        f"timebound A*             {speed['a_star_ns_per_expansion']:6.1f} ns per expansion"
+        f"   {speed['a_star_over_floor']:.2f}x the floor",
+        "",
+        "                        version  queries  ms/query   ours   ratio  ratio of",
+        "                                                           of sums   each",
+    ]
+    for name, peer in speed["peers"].items():
+        lines.append(
+            f"{name:23s} {peer['version']:>8s} {peer['queries']:8d} {peer['milliseconds_per_query']:9.2f}"
+            f" {peer['timebound_milliseconds']:6.2f} {peer['times_slower_in_total']:6.1f}x"
+            f" {peer['times_slower_per_query']:7.1f}x"
+        )
+    tiny, start, size = report["tiny"], report["start"], report["bytes_per_cell"]
+    lines += [
+        "",
+        f"a query of 10 expansions: {tiny['512']:.1f} us on 512x512, {tiny['8192']:.1f} us on 8192x8192"
+        f" ({tiny['8192'] / tiny['512']:.2f}x)",
+        f"bytes per cell: {size['world']:.1f} for the grid, {size['search']:.1f} for a search",
+        f"first solve in a new process: {start['cold']:.1f} s with nothing compiled, {start['warm']:.2f} s after that",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and write the figures where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures here")
+    options = parser.parse_args()
+
+    def say(text: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    name, world, problems = world_and_problems(options.problems)
+    report = {
+        "map": name,
+        "problems": len(problems),
+        "repeats": options.repeats,
+        "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "timebound": tb.__version__,
+        "speed": summary(race(world, problems, options.repeats, say)),
+        "bytes_per_cell": bytes_per_cell(world),
+        "tiny": tiny_queries(),
+        "start": start_seconds(),
+    }
+    say("")
+    print(show(report))
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

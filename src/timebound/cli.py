@@ -1,0 +1,832 @@
+"""The command line: parse, call, print. Nothing is computed here.
+
+Only argparse is imported before a command is chosen, so that ``timebound --help`` answers at once. Every mistake of
+the user's is one line on stderr and exit code 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from . import __version__
+from .errors import Error, SpecError, nearest
+
+if TYPE_CHECKING:
+    from .episode import Result
+    from .lab.bench import Opened, Task
+
+__all__ = ["main"]
+
+SOLVED, UNSOLVED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+
+KINDS = ("random", "rooms", "maze", "caves", "corner")
+# An option of `maps generate`, what it is, and how it reads.
+OPTIONS: tuple[tuple[str, type, str], ...] = (
+    ("density", float, "random: share of blocked cells"),
+    ("room", int, "rooms: distance from wall to wall, in cells"),
+    ("doors", float, "rooms: share of walls that have a door"),
+    ("corridor", int, "maze: width of its ways, in cells"),
+    ("fill", float, "caves: share of blocked cells to aim at"),
+    ("feature", int, "caves: width of a typical blob, in cells"),
+)
+
+
+class _Usage(Error):
+    """A command line that cannot be understood."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with whole words, examples kept as written, and mistakes as one sentence with the nearest right word."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        choice = re.match(r"argument (\S+): invalid choice: '?(.*?)'?(?:, maybe .*)? \(choose from (.*)\)$", message)
+        clash = re.match(r"argument (\S+): not allowed with argument (\S+)$", message)
+        missing = message.partition("are required: ")[2]
+        if choice:
+            known = re.findall(r"[\w-]+", choice[3])
+            is_option = choice[1].startswith("-")
+            found = f"{choice[1]} cannot be" if is_option else f"there is no {choice[1].lower()}"
+            message = f"{found} {choice[2]!r}; {nearest(choice[2], known)}"
+        elif clash:
+            message = f"{clash[1]} and {clash[2]} exclude each other"
+        elif missing == "SCEN-OR-MAP":
+            message = "no map is named, and maps come before -a, which takes all words after it for algorithms"
+        elif missing:
+            message = f"{missing} {'are' if ',' in missing else 'is'} missing"
+        message = message.removeprefix("argument ")
+        raise _Usage(f"{message} (see {self.prog} --help)")
+
+    def refuse(self, extras: Sequence[str]) -> NoReturn:
+        """Say what is wrong with arguments that nothing takes."""
+        option = next((word for word in extras if word.startswith("-")), None)
+        if option is None:
+            self.error(f"{extras[0]!r} is one argument too many")
+        option = option.partition("=")[0]
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        self.error(f"there is no option {option}; {nearest(option, known)}")
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def _range(text: str) -> tuple[float, float]:
+    low, colon, high = text.partition(":")
+    try:
+        limits = float(low or "0"), float(high or "inf")
+    except ValueError:
+        limits = (-1.0, -1.0)
+    if not colon or not 0 <= limits[0] <= limits[1]:
+        raise argparse.ArgumentTypeError(f"a range is LO:HI with 0 <= LO <= HI, such as 50:100, not {text!r}")
+    return limits
+
+
+def _shape(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text.strip().lower(), re.ASCII)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"a shape is ROWSxCOLUMNS, such as 200x300, not {text!r}")
+    return int(match[1]), int(match[2])
+
+
+# ------------------------------------------------------------------------------------------ what there is
+
+
+def _parser() -> _Parser:
+    top = _Parser(
+        prog="timebound",
+        description="Real-time heuristic search: agents that act every tick and plan only a\n"
+        "bounded amount per move. Compare algorithms on maps, graphs and puzzles.",
+        epilog="""\
+examples:
+  timebound demo                                 see it all in a minute
+  timebound maps generate caves -o caves.map     make a map
+  timebound solve caves.map 12,34 200,210 --png walk.png
+  timebound bench caves.map -a 'a*' 'wa*:weight=3'
+
+Quote names with a star, or the shell may take them for file names.
+Each command tells more: timebound COMMAND --help. Every command has --json.""",
+    )
+    top.add_argument("--version", action="version", version=f"timebound {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", dest="command", parser_class=_Parser)
+    _add_solve(commands)
+    _add_bench(commands)
+    _add_maps(commands)
+
+    algorithms = _add(
+        commands,
+        _algorithms,
+        "algorithms",
+        "list the algorithms, their parameters and papers",
+        "List every algorithm with its parameters, their defaults and accepted values,\nand the paper it comes from.",
+        """\
+examples:
+  timebound algorithms
+  timebound algorithms --json""",
+    )
+    _json(algorithms)
+
+    warmup = _add(
+        commands,
+        _warmup,
+        "warmup",
+        "compile everything now, so that nothing has to wait later",
+        "Compile every algorithm for every kind of world, and keep the result on disk.\n"
+        "This happens by itself at first use; do it ahead of time where the first use\n"
+        "must not wait, such as in a container or before a measurement.",
+        """\
+examples:
+  timebound warmup
+  NUMBA_CACHE_DIR=cache timebound warmup         keep the kernels in a folder""",
+    )
+    _json(warmup)
+
+    demo = _add(
+        commands,
+        _demo,
+        "demo",
+        "race the algorithms on a generated map and draw their paths",
+        "Make a game-like map, race every algorithm on some problems, print the table\n"
+        "and draw the paths of one problem. The first time it compiles its kernels,\n"
+        "which may take a minute; from then on it takes seconds.",
+        """\
+examples:
+  timebound demo
+  timebound demo -o race --size 512 --seed 7""",
+    )
+    demo.add_argument("-o", "--output", metavar="FOLDER", default="timebound-demo", help="default: timebound-demo")
+    demo.add_argument("--size", type=_whole, default=256, metavar="N", help="side of the map, default 256")
+    demo.add_argument("--problems", type=_whole, default=20, metavar="N", help="default 20")
+    demo.add_argument("--seed", type=_whole, default=0, metavar="S", help="of map and problems, default 0")
+    _json(demo)
+    return top
+
+
+def _add(
+    commands: Any, function: Callable[..., int], name: str, summary: str, description: str, epilog: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=description, epilog=epilog)
+    parser.set_defaults(function=function, parser=parser)
+    return parser
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON (field names: docs/cli.md)")
+
+
+def _episode_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--commit", type=_whole, default=1, metavar="N", help="moves made per decision, default 1")
+    parser.add_argument("--move-limit", type=_whole, metavar="N", help="give up after so many moves")
+
+
+def _add_solve(commands: Any) -> None:
+    parser = _add(
+        commands,
+        _solve,
+        "solve",
+        "walk one agent from start to goal and report how it went",
+        "Walk one agent from START to GOAL and report cost, effort per move and memory.\n"
+        "Exit code: 0 goal reached, 1 unreachable or out of moves, 2 a mistake.",
+        """\
+examples:
+  timebound solve caves.map 12,34 200,210
+  timebound solve caves.map 12,34 200,210 -a 'wa*:weight=3' --budget 100
+  timebound solve roads.gr 1 5000 --json""",
+    )
+    parser.add_argument("map", metavar="MAP", help="a .map file, image, NumPy .npy array, or DIMACS .gr graph")
+    for name in ("start", "goal"):
+        parser.add_argument(name, metavar=name.upper(), help="row,col from 0; in a .gr a node number from 1")
+    parser.add_argument("-a", "--algorithm", metavar="SPEC", default="a*", help="NAME or NAME:PARAMETER=VALUE,...")
+    parser.add_argument("--budget", metavar="B", help="planning per move: 100 (states) or 2ms; default: no limit")
+    _episode_options(parser)
+    parser.add_argument("--optimal", action="store_true", help="compute the optimum too, for the suboptimality")
+    parser.add_argument("--corners", choices=("never", "one", "always"), help="may a diagonal step pass walls?")
+    parser.add_argument("--connectivity", type=_whole, choices=(4, 8), help="neighbours of a cell, default 8")
+    parser.add_argument("--diagonal", type=_number, metavar="COST", help="of a diagonal step, default sqrt 2")
+    parser.add_argument("--png", metavar="FILE", help="draw the map and the path")
+    _json(parser)
+
+
+def _add_bench(commands: Any) -> None:
+    parser = _add(
+        commands,
+        _bench,
+        "bench",
+        "race algorithms over many problems and print a table",
+        "Race algorithms over many problems: every algorithm with every budget.\n\n"
+        "A .scen file gives its problems and their listed optima. A map alone gives\n"
+        "random problems. A folder gives all its .map files, each with the .scen beside\n"
+        "it, or with random problems if there is none or --cost is given.",
+        """\
+examples:
+  timebound bench arena.map.scen -a 'a*' 'wa*:weight=3' --budget 10,100
+  timebound bench caves.map --problems 200 --cost 50:100 -a gbfs --csv runs.csv
+  timebound bench wc3maps512 --recompute --problems 50
+
+Means are ruled by a few terrible problems: look at median (med) and max too.
+lag: ticks before the first move; back: back-moves; re-vis.: revisits.""",
+    )
+    parser.add_argument("paths", nargs="+", metavar="SCEN-OR-MAP", help=".scen files, maps, or folders of maps")
+    parser.add_argument(
+        "-a", "--algorithm", metavar="SPEC", nargs="+", action="extend", help="may be repeated; default a*"
+    )
+    parser.add_argument("--budget", metavar="B[,B...]", default="none", help="such as 10,100 or 2ms; default none")
+    parser.add_argument("--cost", type=_range, metavar="LO:HI", help="only problems whose optimal cost lies between")
+    parser.add_argument("--problems", type=_whole, metavar="N", help="per map; random: default 100; .scen: all")
+    parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="of random problems, default 0")
+    _episode_options(parser)
+    parser.add_argument(
+        "--jobs", type=_whole, default=1, metavar="N", help="threads; more than 1 is faster, but makes times worse"
+    )
+    parser.add_argument(
+        "--recompute", action="store_true", help="compute optima; the .scen files of wc3maps512 list wrong ones"
+    )
+    parser.add_argument("--csv", metavar="FILE", help="write the records, a line per problem and algorithm")
+    parser.add_argument("--png", metavar="FILE", help="draw states per move against suboptimality")
+    _json(parser)
+
+
+def _add_maps(commands: Any) -> None:
+    maps = _add(
+        commands,
+        _no_action,
+        "maps",
+        "make, describe and enlarge maps",
+        "Make, describe and enlarge maps.",
+        """\
+examples:
+  timebound maps generate caves -o caves.map --size 512 --seed 3
+  timebound maps info caves.map
+  timebound maps scale caves.map 2 -o larger.map""",
+    )
+    actions = maps.add_subparsers(metavar="ACTION", dest="action", parser_class=_Parser)
+
+    generate = _add(
+        actions,
+        _generate,
+        "generate",
+        "make a map",
+        "Make a map in the manner of the well-known benchmark sets. KIND is one of\n"
+        f"{', '.join(KINDS)}. The same seed gives the same map.",
+        """\
+examples:
+  timebound maps generate caves -o caves.map --size 512 --seed 3
+  timebound maps generate rooms -o rooms.map --shape 200x300 --room 12""",
+    )
+    generate.add_argument("kind", metavar="KIND", help=", ".join(KINDS))
+    generate.add_argument("-o", "--output", metavar="FILE.map", required=True)
+    sides = generate.add_mutually_exclusive_group()
+    sides.add_argument("--size", type=_whole, metavar="N", help="a square of N x N cells, default 256")
+    sides.add_argument("--shape", type=_shape, metavar="HxW", help="rows x columns")
+    generate.add_argument("--seed", type=_whole, default=0, metavar="S", help="default 0")
+    for name, kind, what in OPTIONS:
+        generate.add_argument(f"--{name}", type=_whole if kind is int else _number, metavar="X", help=what)
+    generate.add_argument("--png", metavar="FILE", help="draw the map")
+    _json(generate)
+
+    info = _add(
+        actions,
+        _info,
+        "info",
+        "describe maps",
+        "Describe maps: size, free cells, connected parts, memory, digest, and how many\n"
+        "problems the .scen file beside each one lists.",
+        """\
+examples:
+  timebound maps info caves.map
+  timebound maps info *.map --json""",
+    )
+    info.add_argument("maps", nargs="+", metavar="MAP", help=".map, image, .npy or .gr")
+    _json(info)
+
+    scale = _add(
+        actions,
+        _scale,
+        "scale",
+        "enlarge a map",
+        "Write a map in which every cell has become K x K cells.",
+        """\
+example:
+  timebound maps scale caves.map 2 -o larger.map""",
+    )
+    scale.add_argument("map", metavar="MAP", help=".map, image or .npy")
+    scale.add_argument("factor", type=_whole, metavar="K", help="a whole number of at least 1")
+    scale.add_argument("-o", "--output", metavar="FILE.map", required=True)
+    _json(scale)
+
+
+# ---------------------------------------------------------------------------------------------- commands
+
+
+def _solve(options: argparse.Namespace) -> int:
+    _check_outputs(options.png)
+    from .episode import solve
+    from .lab.bench import open_world
+
+    rules = {name: getattr(options, name) for name in ("connectivity", "corners", "diagonal")}
+    opened = open_world(options.map, **{name: value for name, value in rules.items() if value is not None})
+    if options.png and not opened.is_grid:
+        raise Error("--png draws grids, and this is a graph")
+    start, goal = opened.place(options.start, "start"), opened.place(options.goal, "goal")
+    episode = {"budget": options.budget, "commit": options.commit, "move_limit": options.move_limit}
+    result = solve(
+        opened.world, start, goal, options.algorithm, **episode, optimal="compute" if options.optimal else None
+    )
+    if options.json:
+        record = result.to_dict()
+        if opened.first:
+            record["path"] = [node + opened.first for node in record["path"]]
+        places = {"start": opened.plain(start), "goal": opened.plain(goal)}
+        _print_json({"map": str(options.map), "digest": opened.world.digest, **places, **record})
+    else:
+        print(_story(opened, start, goal, result))
+    if options.png:
+        from .pictures import draw, save
+
+        save(draw(opened.world, {result.algorithm: result.path}, start=start, goal=goal), options.png)
+        _say(f"wrote {options.png}", options)
+    return SOLVED if result.status == "reached" else UNSOLVED
+
+
+def _story(opened: Opened, start: Any, goal: Any, result: Result) -> str:
+    """A result for a person: each line a measure, what it was, and what belongs to it."""
+    where = f"from {opened.words(start)} to {opened.words(goal)}"
+    head = {
+        "reached": f"reached: {where}",
+        "unreachable": f"unreachable: there is no way {where}",
+        "move-limit": f"move-limit: gave up after {result.moves:,} moves {where}",
+    }[result.status]
+    spent = result.expansions_per_move
+    ticks = max(len(spent), 1)
+    mean, most = (float(spent.mean()), int(spent.max())) if len(spent) else (0.0, 0)
+    per_move = result.planning_seconds / ticks * 1e6
+    quality = ""
+    if result.suboptimality is not None:
+        quality = f"suboptimality {result.suboptimality:.4f} (optimal {result.optimal:.3f})"
+    elif result.optimal is not None:
+        quality = f"of the way walked so far; optimal {result.optimal:.3f}"
+    lag = "ticks of planning before the first move"
+    lines = [
+        ("cost", f"{result.cost:.3f}", quality),
+        ("moves", f"{result.moves:,}", f"{result.back_moves:,} back-moves, {result.revisits:,} revisits"),
+        ("states expanded", f"{result.expansions:,}", f"per move: mean {mean:,.1f}, max {most:,}"),
+        ("first-move lag", f"{result.first_move_lag:,}", lag),
+        ("planning time", f"{result.planning_seconds * 1e3:.3f} ms", f"per move: {per_move:,.2f} us"),
+        ("memory", f"{result.memory_bytes / 1024:,.1f} KB", f"{result.memory_states:,} states"),
+    ]
+    budget = "no budget" if result.budget == "none" else f"budget {result.budget}"
+    text = [head, f"  {opened.name}, {opened.size()}; {result.algorithm}, {budget}"]
+    text += [f"  {name:<16}{value:>14}  {rest}".rstrip() for name, value, rest in lines]
+    return "\n".join(text)
+
+
+def _bench(options: argparse.Namespace) -> int:
+    _check_outputs(options.png, options.csv)
+    from .lab import bench
+
+    specs = options.algorithm or ["a*"]
+    for spec in specs:
+        if Path(spec).suffix.lower() in (".map", ".scen", ".npy", ".gr"):
+            raise SpecError(f"{spec} is a file, and -a takes algorithms; name the files first, then -a")
+    entries = bench.cross(specs, options.budget.split(","))
+    with _Bar() as bar:
+        tasks = bench.collect(
+            options.paths,
+            count=options.problems,
+            seed=options.seed,
+            cost=options.cost,
+            recompute=options.recompute,
+            progress=bar,
+        )
+        records = bench.run(
+            tasks, entries, commit=options.commit, move_limit=options.move_limit, jobs=options.jobs, progress=bar
+        )
+    summary = bench.summarise(records)
+    passed_over = sum(task.passed_over for task in tasks)
+    if options.csv:
+        bench.write_csv(options.csv, records)
+    if options.json:
+        _print_json({"records": records, "summary": summary, "passed_over": passed_over})
+    else:
+        print(_caption(tasks))
+        print(bench.format_table(summary))
+    if passed_over:
+        _note(f"{_some(passed_over, 'problem')} passed over: start or goal in a wall")
+    doubtful = bench.doubtful(records)
+    if doubtful:
+        _note(f"the optimum listed in the .scen file is off for {_some(doubtful, 'problem')}: use --recompute")
+    if options.png:
+        from .pictures import save
+
+        save(_trade_off(summary), options.png)
+    for file in (options.csv, options.png):
+        if file:
+            _say(f"wrote {file}", options)
+    return SOLVED
+
+
+def _caption(tasks: Sequence[Task]) -> str:
+    count = sum(len(task.problems) for task in tasks)
+    names = [task.opened.name for task in tasks]
+    where = names[0] if len(names) == 1 else f"{len(names)} maps"
+    costs = [problem.optimal for task in tasks for problem in task.problems if problem.optimal is not None]
+    span = f", optimal cost {min(costs):.4g} to {max(costs):.4g}" if costs else ""
+    kinds = {"random" if task.source == "random" else "listed" for task in tasks}
+    return f"{_some(count, f'{kinds.pop()} problem' if len(kinds) == 1 else 'problem')} on {where}{span}"
+
+
+def _trade_off(summary: Sequence[dict[str, Any]]) -> Any:
+    from .pictures import scatter
+
+    several = len({row["budget"] for row in summary}) > 1
+    points = [
+        (
+            row["spec"],
+            ("no budget" if row["budget"] == "none" else row["budget"]) if several else "",
+            row["states_per_move_mean"],
+            row["suboptimality_mean"],
+        )
+        for row in summary
+        if row["suboptimality_mean"] is not None
+    ]
+    title = "states expanded per move, mean" + " (numbers: budget)" * several
+    return scatter(points, x_title=title)
+
+
+def _generate(options: argparse.Namespace) -> int:
+    _check_outputs(options.png, options.output)
+    import inspect
+
+    from .lab.bench import Opened
+    from .worlds.generate import GENERATORS
+    from .worlds.grid import Grid
+
+    if options.kind not in GENERATORS:
+        raise Error(f"there is no kind of map {options.kind!r}; {nearest(options.kind, GENERATORS)}")
+    generator = GENERATORS[options.kind]
+    taken = set(inspect.signature(generator).parameters)
+    given = {name: getattr(options, name) for name, _, _ in OPTIONS if getattr(options, name) is not None}
+    for name in given:
+        if name not in taken:
+            own = [f"--{other}" for other, _, _ in OPTIONS if other in taken]
+            raise Error(f"a {options.kind} map takes {' and '.join(own) or 'no options'}, not --{name}")
+    shape = options.shape or ((options.size or 256,) * 2 if options.size != 0 else (0, 0))
+    world = Grid(generator(shape, seed=options.seed, **given))
+    world.save(options.output)
+    if options.png:
+        from .pictures import draw, save
+
+        save(draw(world), options.png)
+    facts = _facts(Opened(world, Path(options.output)))
+    if options.json:
+        _print_json({**facts, "kind": options.kind, "seed": options.seed, "options": given})
+    else:
+        print(f"wrote {options.output}: {options.kind}, seed {options.seed}, {_facts_in_words(facts)}")
+        if options.png:
+            print(f"wrote {options.png}")
+    return SOLVED
+
+
+def _info(options: argparse.Namespace) -> int:
+    from .lab.bench import open_world
+
+    facts = [_facts(open_world(path)) for path in options.maps]
+    if options.json:
+        _print_json(facts)
+        return SOLVED
+    for k, fact in enumerate(facts):
+        print("\n" * (k > 0) + fact["map"])
+        for name, words in _facts_in_lines(fact):
+            print(f"  {name:<16}{words}")
+    return SOLVED
+
+
+def _scale(options: argparse.Namespace) -> int:
+    _check_outputs(options.output)
+    from .lab.bench import Opened, open_world
+
+    opened = open_world(options.map)
+    if not opened.is_grid:
+        raise Error(f"{options.map} is a graph, and only grids can be scaled")
+    larger = opened.world.scale(options.factor)
+    larger.save(options.output)
+    facts = _facts(Opened(larger, Path(options.output)))
+    if options.json:
+        _print_json({**facts, "factor": options.factor})
+    else:
+        print(f"wrote {options.output}: {_facts_in_words(facts)}")
+    return SOLVED
+
+
+def _facts(opened: Opened) -> dict[str, Any]:
+    """What `maps info` tells; the same names in JSON."""
+    from .worlds.mapfile import read_scen
+
+    world = opened.world
+    facts: dict[str, Any] = {"map": str(opened.path), "world": "grid" if opened.is_grid else "graph"}
+    if opened.is_grid:
+        import numpy as np
+
+        from .lab.bench import scenario_beside
+
+        cells = world.shape[0] * world.shape[1]
+        areas = np.bincount(world.parts()[world.parts() > 0])[1:]
+        largest = int(areas.max()) if len(areas) else 0
+        beside = scenario_beside(opened.path)
+        costs = world.costs[world.free]
+        facts |= {
+            "rows": world.shape[0],
+            "columns": world.shape[1],
+            "free": world.free_count,
+            "free_share": world.free_count / cells,
+            "parts": len(areas),
+            "largest_part": largest,
+            "largest_part_share": largest / max(world.free_count, 1),
+            "terrain": bool(len(costs) and costs.min() < costs.max()),
+            "bytes_per_cell": world.nbytes / cells,
+            "problems": len(read_scen(beside)) if beside else None,
+        }
+    else:
+        facts |= {"nodes": world.states, "arcs": len(world.view.head), "undirected": world.undirected}
+        facts["bytes_per_node"] = world.nbytes / world.states
+    return facts | {"bytes": world.nbytes, "digest": world.digest}
+
+
+def _facts_in_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    if facts["world"] == "graph":
+        arcs = f"{facts['arcs']:,} ({'undirected' if facts['undirected'] else 'directed'})"
+        memory = f"{facts['bytes'] / 1024:,.1f} KB, {facts['bytes_per_node']:.1f} bytes per node"
+        return [("nodes", f"{facts['nodes']:,}"), ("arcs", arcs), ("memory", memory), ("digest", facts["digest"])]
+    parts = f"{facts['parts']:,}, the largest has {facts['largest_part_share']:.1%} of the free cells"
+    return [
+        ("size", f"{facts['rows']} x {facts['columns']} (rows x columns)" + ", terrain costs" * facts["terrain"]),
+        ("free cells", f"{facts['free']:,} ({facts['free_share']:.1%})"),
+        ("connected parts", parts),
+        ("memory", f"{facts['bytes'] / 1024:,.1f} KB, {facts['bytes_per_cell']:.2f} bytes per cell"),
+        ("digest", facts["digest"]),
+        ("problems", "no .scen file beside it" if facts["problems"] is None else f"{facts['problems']:,} in its .scen"),
+    ]
+
+
+def _facts_in_words(facts: dict[str, Any]) -> str:
+    return f"{facts['rows']} x {facts['columns']} cells, {facts['free']:,} free ({facts['free_share']:.1%})"
+
+
+def _algorithms(options: argparse.Namespace) -> int:
+    from .algorithms import REGISTRY
+
+    if options.json:
+        _print_json(
+            [
+                {
+                    "name": algorithm.name,
+                    "summary": algorithm.summary,
+                    "paper": algorithm.paper,
+                    "real_time": algorithm.real_time,
+                    "parameters": [
+                        {"name": p.name, "default": p.default, "accepts": p.wanted(), "help": p.help}
+                        for p in algorithm.parameters
+                    ],
+                }
+                for algorithm in REGISTRY.values()
+            ]
+        )
+        return SOLVED
+    indent = 2 + max(map(len, REGISTRY))
+    for algorithm in REGISTRY.values():
+        kind = "real-time" if algorithm.real_time else "complete search"
+        print(_paragraph(algorithm.name.ljust(indent), f"{algorithm.summary}."))
+        print(_paragraph(" " * indent, f"{kind}; {algorithm.paper}"))
+        for parameter in algorithm.parameters:
+            default = str(parameter.default).lower() if parameter.kind is bool else parameter.default
+            default = f"{default:g}" if isinstance(default, float) else default
+            words = f"{parameter.name}={default}: {parameter.help}; {parameter.wanted()}"
+            print(_paragraph(" " * (indent + 2), words))
+    return SOLVED
+
+
+def _paragraph(first: str, text: str) -> str:
+    return "\n".join(wrap(text, 79, initial_indent=first, subsequent_indent=" " * len(first)))
+
+
+def _warmup(options: argparse.Namespace) -> int:
+    from .warm import warm
+
+    steps: list[dict[str, Any]] = []
+
+    def report(step: str, seconds: float, compiled: list[str]) -> None:
+        steps.append({"step": step, "seconds": seconds, "compiled": compiled})
+        if not options.json:
+            what = "compiled " + ", ".join(compiled) if compiled else "ready"
+            print(_paragraph(f"{step:<40}{seconds:5.1f} s  ", what), flush=True)
+
+    total = warm(report)
+    compiled = sum(len(step["compiled"]) for step in steps)
+    if options.json:
+        _print_json({"seconds": total, "compiled": compiled, "steps": steps})
+    else:
+        print(f"{_some(compiled, 'kernel')} compiled, {total:.1f} s in all")
+    return SOLVED
+
+
+def _demo(options: argparse.Namespace) -> int:
+    if options.problems < 1:
+        raise Error(f"problems is how many to race on, at least 1, not {options.problems}")
+    folder = Path(options.output)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise Error(f"cannot make the folder {folder}: {error.strerror}") from None
+    from . import pictures
+
+    pictures.require()
+    from .algorithms import REGISTRY
+    from .episode import solve
+    from .lab import bench
+    from .warm import warm
+    from .worlds.generate import caves
+    from .worlds.grid import Grid
+
+    map_path, picture_path = folder / "caves.map", folder / "race.png"
+    cells = caves((options.size, options.size), seed=options.seed)
+
+    # IDA* is for puzzles: on a map it would not end today.
+    rivals = [algorithm for algorithm in REGISTRY.values() if algorithm.name != "ida*"]
+
+    def report(step: str, seconds: float, compiled: list[str]) -> None:
+        if compiled:
+            _note(f"compiled {step} in {seconds:.0f} s (once per machine)")
+
+    _note(f"getting {len(rivals)} algorithms ready")
+    warm(report, kinds=["grid"], algorithms=rivals)
+    Grid(cells).save(map_path)
+    tasks = bench.collect([map_path], count=options.problems, seed=options.seed)
+    entries = bench.cross([rival.name for rival in rivals if not rival.real_time], [None])
+    entries += bench.cross([rival.name for rival in rivals if rival.real_time], [100])
+    with _Bar() as bar:
+        records = bench.run(tasks, entries, progress=bar)
+    summary = bench.summarise(records)
+    world = tasks[0].opened.world
+    longest = max(tasks[0].problems, key=lambda problem: problem.optimal or 0.0)
+    paths = {
+        entry.text: solve(world, longest.start, longest.goal, entry.spec, budget=entry.budget).path
+        for entry in entries
+    }  # fmt: skip
+    pictures.save(pictures.draw(world, paths, start=longest.start, goal=longest.goal), picture_path)
+    if options.json:
+        files = {"map": str(map_path), "picture": str(picture_path)}
+        _print_json({**files, "records": records, "summary": summary})
+    else:
+        print(_caption(tasks))
+        print(bench.format_table(summary))
+        print(f"the map: {map_path}\nthe paths of its longest problem: {picture_path}")
+    return SOLVED
+
+
+def _no_action(options: argparse.Namespace) -> int:
+    raise _Usage("say what to do with maps: generate, info or scale (see timebound maps --help)")
+
+
+# --------------------------------------------------------------------------------------------- manners
+
+
+class _Bar:
+    """A progress bar on stderr, for a person at a terminal only."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._what = ""
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        if what != self._what:
+            from tqdm import tqdm
+
+            self.__exit__()
+            self._what = what
+            self._bar = tqdm(total=total, desc=what, disable=None, leave=False, ncols=79)
+        self._bar.update(done - self._bar.n)
+
+
+def _check_outputs(picture: str | None, *others: str | None) -> None:
+    """Find out before the work, not after it, that its results have nowhere to go."""
+    for file in (picture, *others):
+        if file is None:
+            continue
+        path = Path(file)
+        if path.is_dir():
+            raise Error(f"cannot write {file}: it is a folder, and a file name is needed")
+        if not path.parent.is_dir():
+            raise Error(f"cannot write {file}: there is no folder {path.parent}")
+    if picture is not None:
+        from .pictures import require
+
+        require()
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value))
+
+
+def _note(text: str) -> None:
+    print(f"timebound: {text}", file=sys.stderr, flush=True)
+
+
+def _say(text: str, options: argparse.Namespace) -> None:
+    """A closing remark; it must not spoil JSON."""
+    print(text, file=sys.stderr if options.json else sys.stdout)
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count:,} {what}" + "s" * (count != 1)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Nothing more may be written, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SOLVED
+    except MemoryError:
+        _note("there is not enough memory for this")
+    except Error as error:
+        _note(" ".join(str(error).split()))
+    return MISTAKE
+
+
+def _run(argv: list[str]) -> int:
+    parser = _parser()
+    # A place such as -1,5 is wrong, but it is a place and not an option: a blank before it tells argparse so.
+    argv = [f" {word}" if re.match(r"-\d+,", word) else word for word in argv]
+    try:
+        options, extras = parser.parse_known_args(argv)
+    except SystemExit as stop:  # after --help and --version
+        return int(stop.code or 0)
+    own = getattr(options, "parser", parser)
+    if extras:
+        own.refuse(extras)
+    if options.command is None:
+        parser.error("say what to do: solve, bench, maps, algorithms, warmup or demo")
+    return _interruptible(lambda: options.function(options))
+
+
+def _interruptible(work: Callable[[], int]) -> int:
+    """Do the work in a thread while this one waits. Kernels do not look for Ctrl-C, but waiting does."""
+    outcome: list[int] = []
+    failure: list[BaseException] = []
+
+    def do() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=do, daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        # A kernel cannot be stopped from outside, only left behind.
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,365 @@
+"""Pictures of maps with paths, and of how algorithms trade search for path quality. Needs Pillow.
+
+Everything is drawn at twice its size and then halved: lines come out smooth, and cells stay crisp because they are a
+whole number of pixels. Colours are those of Okabe and Ito, which people with any kind of colour vision can tell
+apart; where they run out, lines are dashed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import Error, MoveError
+
+if TYPE_CHECKING:
+    from .worlds.grid import Grid
+
+__all__ = ["draw", "require", "save", "scatter"]
+
+WALL = (58, 61, 68)
+FREE = (246, 245, 241)
+DEAR = (150, 128, 96)  # the dearest terrain
+PAPER = (255, 255, 255)
+INK = (34, 34, 34)
+FAINT = (222, 222, 222)
+COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
+_DASHES = ((1.0, 0.0), (2.5, 1.5), (1.0, 1.0))  # drawn and left out, in line widths
+_FINE = 2  # how much larger everything is drawn at first
+
+Box = tuple[float, float, float, float]
+
+
+def require() -> Any:
+    """Pillow's modules, or an error that names the remedy."""
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError:
+        raise Error("pictures need Pillow: pip install 'timebound[images]'") from None
+    return Image, ImageDraw, ImageFont
+
+
+def save(image: Any, path: str | Path) -> None:
+    """Write a PNG file."""
+    try:
+        image.save(path, format="PNG")
+    except OSError as error:
+        raise Error(f"cannot write {path}: {error.strerror or error}") from None
+
+
+# ------------------------------------------------------------------------------------------------ maps
+
+
+def draw(
+    world: Grid, paths: Mapping[str, Any] | None = None, *, start: Any = None, goal: Any = None, size: int = 960
+) -> Any:
+    """A picture of a grid, with named paths (n x 2 arrays of row, col) and a legend below that tells their costs.
+
+    Its longer side is about ``size`` pixels: small maps are enlarged by whole numbers, large ones shrunk. Earlier
+    paths are drawn wider, so that where paths share cells all of them can be seen. The start is a disc, the goal a
+    ring.
+    """
+    Image, ImageDraw, _ = require()
+    if size < 16:
+        raise Error(f"a picture's size is at least 16 pixels, not {size}")
+    named = {name: np.asarray(path).reshape(-1, 2) for name, path in (paths or {}).items()}
+    rows, cols = world.shape
+    zoom = size / max(rows, cols)
+    if zoom >= 1:
+        zoom = float(math.floor(zoom))
+    width, height = max(1, round(cols * zoom)), max(1, round(rows * zoom))
+    ground = Image.fromarray(_ground(world))
+    way = Image.Resampling.NEAREST if zoom >= 1 else Image.Resampling.BOX
+    canvas = ground.resize((width * _FINE, height * _FINE), way)
+    pen = ImageDraw.Draw(canvas)
+    thin = max(4.0 if len(named) == 1 else 3.0, min(zoom / 3, size / 200)) * _FINE
+
+    def spot(point: Any) -> tuple[float, float]:
+        return (float(point[1]) + 0.5) * width * _FINE / cols, (float(point[0]) + 0.5) * height * _FINE / rows
+
+    for k, (_, path) in enumerate(named.items()):
+        wide = thin + 2.0 * _FINE * min(len(named) - 1 - k, 5)
+        _line(pen, [spot(point) for point in path], _style(k), wide)
+    reach = max(8.0, min(zoom * 0.4, size / 60)) * _FINE
+    for mark, hollow in ((start, False), (goal, True)):
+        if mark is not None:
+            _mark(pen, spot(mark), reach, hollow)
+    picture = canvas.resize((width, height), Image.Resampling.BOX)
+    if not named and start is None and goal is None:
+        return picture
+    entries = [(name, _cost_words(world, path)) for name, path in named.items()]
+    strip = _legend(entries, max(width, 320), start is not None, goal is not None)
+    whole = Image.new("RGB", (max(width, strip.width), height + strip.height), PAPER)
+    whole.paste(picture, ((whole.width - width) // 2, 0))
+    whole.paste(strip, (0, height))
+    return whole
+
+
+def _ground(world: Grid) -> np.ndarray:
+    """The cells' colours, rows x cols x 3; terrain is the darker the dearer, by the logarithm of its cost."""
+    free, costs = world.free, world.costs
+    shade = np.zeros(world.shape)
+    if free.any():
+        logs = np.log(np.where(free, costs, 1.0))
+        least, most = float(logs[free].min()), float(logs[free].max())
+        if most > least:
+            shade = (logs - least) / (most - least)
+    light = np.asarray(FREE) + shade[:, :, None] * (np.asarray(DEAR, float) - FREE)
+    return np.where(free[:, :, None], light, np.asarray(WALL)).astype(np.uint8)
+
+
+def _cost_words(world: Grid, path: np.ndarray) -> str:
+    from .episode import validate
+
+    try:
+        return f"cost {validate(world, path).cost:.1f}" if len(path) else "no path"
+    except MoveError:
+        return "walked before the map changed"
+
+
+def _mark(pen: Any, spot: tuple[float, float], reach: float, hollow: bool) -> None:
+    x, y = spot
+    edge = reach + 2 * _FINE
+    pen.ellipse((x - edge, y - edge, x + edge, y + edge), fill=PAPER)
+    pen.ellipse((x - reach, y - reach, x + reach, y + reach), fill=INK)
+    if hollow:
+        hole = reach * 0.5
+        pen.ellipse((x - hole, y - hole, x + hole, y + hole), fill=PAPER)
+
+
+def _style(k: int) -> tuple[tuple[int, int, int], tuple[float, float]]:
+    return COLOURS[k % len(COLOURS)], _DASHES[k // len(COLOURS) % len(_DASHES)]
+
+
+def _line(pen: Any, spots: list[tuple[float, float]], style: tuple[Any, tuple[float, float]], width: float) -> None:
+    colour, (on, off) = style
+    if len(spots) < 2:
+        return
+    strokes = [spots] if off == 0 else list(_dashes(spots, on * width, off * width))
+    for stroke in strokes:
+        if len(stroke) > 1:
+            pen.line(stroke, fill=colour, width=max(1, round(width)), joint="curve")
+    radius = width / 2
+    if off == 0:
+        for x, y in (spots[0], spots[-1]):
+            pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
+
+
+def _dashes(spots: list[tuple[float, float]], on: float, off: float) -> Iterator[list[tuple[float, float]]]:
+    """The drawn parts of a dashed line that follows the spots."""
+    drawing, left = True, on
+    stroke = [spots[0]]
+    for (x, y), (u, v) in pairwise(spots):
+        length, walked = math.hypot(u - x, v - y), 0.0
+        while length - walked > left:
+            walked += left
+            turn = (x + (u - x) * walked / length, y + (v - y) * walked / length)
+            if drawing:
+                yield [*stroke, turn]
+            stroke = [turn]
+            drawing = not drawing
+            left = on if drawing else off
+        left -= length - walked
+        stroke.append((u, v))
+    if drawing:
+        yield stroke
+
+
+def _legend(entries: Sequence[tuple[str, str]], width: int, start: bool, goal: bool) -> Any:
+    """A strip with a sample of each line, its name and its cost, in columns as wide as the longest entry."""
+    Image, ImageDraw, _ = require()
+    font = _font(15 * _FINE)
+    sample, gap, row = 30 * _FINE, 8 * _FINE, 25 * _FINE
+    margin = 12 * _FINE
+    words = [f"{name}  {cost}".strip() for name, cost in entries]
+    marks = [("start", False)] * start + [("goal", True)] * goal
+    longest = max((font.getlength(text) for text in [*words, *(name for name, _ in marks)]), default=0)
+    column = sample + gap + longest + 2 * gap
+    room = width * _FINE - 2 * margin
+    per_row = max(1, int((room + 2 * gap) // column))
+    lines = -(-(len(words) + len(marks)) // per_row)
+    # A name that is wider than the map makes the strip, and so the picture, wider.
+    canvas = Image.new(
+        "RGB", (max(width * _FINE, round(column + 2 * margin)), lines * row + margin), PAPER
+    )  # fmt: skip
+    pen = ImageDraw.Draw(canvas)
+    for k in range(len(marks) + len(words)):
+        x = margin + k % per_row * column
+        y = margin / 2 + (k // per_row + 0.5) * row
+        if k < len(marks):
+            text = marks[k][0]
+            _mark(pen, (x + sample / 2, y), 6.0 * _FINE, marks[k][1])
+        else:
+            text = words[k - len(marks)]
+            _line(pen, [(x, y), (x + sample, y)], _style(k - len(marks)), 4.0 * _FINE)
+        pen.text((x + sample + gap, y), text, fill=INK, font=font, anchor="lm")
+    return canvas.resize((canvas.width // _FINE, canvas.height // _FINE), Image.Resampling.BOX)
+
+
+def _font(size: int) -> Any:
+    _, _, ImageFont = require()
+    try:
+        return ImageFont.load_default(size)
+    except (TypeError, OSError, ImportError):  # Pillow 10.0, or one without FreeType: small letters, but letters
+        return ImageFont.load_default()
+
+
+# ---------------------------------------------------------------------------------------------- charts
+
+
+def scatter(
+    points: Sequence[tuple[str, str, float, float]],
+    *,
+    x_title: str = "states expanded per move, mean",
+    y_title: str = "suboptimality, mean",
+    size: tuple[int, int] = (960, 640),
+) -> Any:
+    """A trade-off chart of (series, note, x, y): x by its logarithm; the points of a series are joined.
+
+    Points are labelled with their note, and a legend names the series; without notes the points bear the names. A
+    label stands where it covers nothing else, with a thin line to its point if that is not beside it.
+    """
+    Image, ImageDraw, _ = require()
+    if not points:
+        raise Error("there is nothing to draw: no problem was solved with a known optimum")
+    width, height = size[0] * _FINE, size[1] * _FINE
+    canvas = Image.new("RGB", (width, height), PAPER)
+    pen = ImageDraw.Draw(canvas)
+    font, small = _font(15 * _FINE), _font(13 * _FINE)
+    names = list(dict.fromkeys(series for series, *_ in points))
+    noted = any(note for _, note, *_ in points)
+    strip = _legend([(name, "") for name in names], size[0], False, False) if noted else None
+    left, top, right, bottom = 84 * _FINE, 44 * _FINE, width - 28 * _FINE, height - 64 * _FINE
+
+    xs = [max(x, 1e-3) for _, _, x, _ in points]
+    ys = [y if y < 0.999 else max(y, 1.0) for *_, y in points]  # listed optima are rounded
+    x_low, x_high = 10.0 ** math.floor(math.log10(min(xs)) - 0.05), 10.0 ** math.ceil(math.log10(max(xs)) + 0.05)
+    tall = max(ys) > 10
+    y_ticks = _log_ticks(min(1.0, *ys), max(ys)) if tall else _ticks(min(1.0, *ys), max(*ys, 1.05))
+    least = min(1.0, *ys)
+    y_ticks = [tick for tick in y_ticks if tick >= least * 0.9999] or y_ticks
+    y_high = y_ticks[-1]
+    # Some room below, so that optimal points do not lie on the axis.
+    y_low = least / (y_high / least) ** 0.08 if tall else least - 0.08 * (y_high - least)
+
+    def across(x: float) -> float:
+        return left + (math.log10(x) - math.log10(x_low)) / (math.log10(x_high) - math.log10(x_low)) * (right - left)
+
+    def up(y: float) -> float:
+        part = (math.log(y / y_low) / math.log(y_high / y_low)) if tall else (y - y_low) / (y_high - y_low)
+        return bottom - part * (bottom - top)
+
+    for exponent in range(round(math.log10(x_low)), round(math.log10(x_high)) + 1):
+        for digit in range(1, 10):
+            x = digit * 10.0**exponent
+            if x > x_high * 1.001:
+                break
+            at = across(x)
+            if digit == 1:
+                pen.line((at, top, at, bottom), fill=FAINT, width=_FINE)
+                pen.text((at, bottom + 10 * _FINE), f"{x:,.6g}", fill=INK, font=small, anchor="ma")
+            pen.line((at, bottom, at, bottom + (6 if digit == 1 else 3) * _FINE), fill=INK, width=_FINE)
+    digits = max((len(f"{tick:.6g}".partition(".")[2]) for tick in y_ticks), default=0)
+    for tick in y_ticks:
+        at = up(tick)
+        pen.line((left, at, right, at), fill=FAINT, width=_FINE)
+        pen.line((left - 6 * _FINE, at, left, at), fill=INK, width=_FINE)
+        words = f"{tick:g}" if tall else f"{tick:.{digits}f}"
+        pen.text((left - 10 * _FINE, at), words, fill=INK, font=small, anchor="rm")
+    pen.line((left, top, left, bottom, right, bottom), fill=INK, width=_FINE)
+    pen.text(((left + right) / 2, height - 14 * _FINE), x_title, fill=INK, font=font, anchor="ms")
+    pen.text((14 * _FINE, 14 * _FINE), y_title, fill=INK, font=font, anchor="lt")
+
+    spots = [(across(x), up(y)) for x, y in zip(xs, ys, strict=True)]
+    taken: list[Box] = []
+    for name in names:
+        own = [spot for (series, *_), spot in zip(points, spots, strict=True) if series == name]
+        _line(pen, own, _style(names.index(name)), 1.5 * _FINE)
+        taken += [_around(spot, 2.0 * _FINE) for pair in pairwise(own) for spot in _along(*pair)]
+    dot = 6 * _FINE
+    taken += [_around(spot, dot) for spot in spots]
+    frame = (left + 4 * _FINE, top - 18 * _FINE, right + 20 * _FINE, bottom - 2 * _FINE)
+    labels = []
+    for (series, note, *_), spot in zip(points, spots, strict=True):
+        text = note if noted else series
+        box = _place(spot, font.getlength(text), 17 * _FINE, dot + 4 * _FINE, taken, frame)
+        taken.append(box)
+        labels.append((text, box, spot))
+    for text, box, (x, y) in labels:
+        near = (min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3]))
+        if math.hypot(near[0] - x, near[1] - y) > 3 * dot:
+            pen.line((x, y, *near), fill=(150, 150, 150), width=_FINE)
+        pen.text((box[0], (box[1] + box[3]) / 2), text, fill=INK, font=font, anchor="lm")
+    for (series, *_), (x, y) in zip(points, spots, strict=True):
+        colour, dashes = _style(names.index(series))
+        pen.ellipse((x - dot, y - dot, x + dot, y + dot), fill=colour, outline=PAPER, width=_FINE)
+        if dashes[1]:
+            pen.ellipse((x - dot / 2.5, y - dot / 2.5, x + dot / 2.5, y + dot / 2.5), fill=PAPER)
+    chart = canvas.resize(size, Image.Resampling.BOX)
+    if strip is None:
+        return chart
+    whole = Image.new("RGB", (max(size[0], strip.width), size[1] + strip.height), PAPER)
+    whole.paste(chart, (0, 0))
+    whole.paste(strip, (0, size[1]))
+    return whole
+
+
+def _place(spot: tuple[float, float], wide: float, tall: float, away: float, taken: list[Box], frame: Box) -> Box:
+    """Where a label goes: the nearest place around its point that is inside the frame and covers nothing."""
+    x, y = spot
+    best: tuple[float, Box] | None = None
+    for ring in range(7):
+        far = away + ring * tall * 0.9
+        for turn in range(16 if ring else 8):
+            angle = 2 * math.pi * turn / (16 if ring else 8)
+            dx, dy = math.cos(angle), -math.sin(angle)
+            middle_x, middle_y = x + dx * (far + wide / 2), y + dy * (far + tall / 2)
+            box = (middle_x - wide / 2, middle_y - tall / 2, middle_x + wide / 2, middle_y + tall / 2)
+            outside = sum(
+                max(0.0, a) for a in (frame[0] - box[0], frame[1] - box[1], box[2] - frame[2], box[3] - frame[3])
+            )
+            covered = sum(_overlap(box, other) for other in taken)
+            badness = covered + 10 * outside * tall
+            if badness == 0:
+                return box
+            if best is None or badness < best[0]:
+                best = badness, box
+    assert best is not None
+    return best[1]
+
+
+def _along(here: tuple[float, float], there: tuple[float, float]) -> Iterator[tuple[float, float]]:
+    """Spots on a line, so close that no label fits between them."""
+    steps = 1 + round(math.dist(here, there) / (8 * _FINE))
+    for k in range(steps):
+        yield here[0] + (there[0] - here[0]) * k / steps, here[1] + (there[1] - here[1]) * k / steps
+
+
+def _around(spot: tuple[float, float], reach: float) -> Box:
+    return spot[0] - reach, spot[1] - reach, spot[0] + reach, spot[1] + reach
+
+
+def _overlap(a: Box, b: Box) -> float:
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers from below ``low`` to above ``high``, some five of them."""
+    rough = max(high - low, 1e-3) / 5
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= rough * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(k * step, 10) for k in range(first, last + 1)]
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10, 20 ... from below ``low`` to above ``high``."""
+    every = [digit * 10.0**exponent for exponent in range(-3, 13) for digit in (1.0, 2.0, 5.0)]
+    first = max((k for k, tick in enumerate(every) if tick <= low), default=0)
+    last = min((k for k, tick in enumerate(every) if tick >= high), default=len(every) - 1)
+    return every[first : last + 1]

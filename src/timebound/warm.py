@@ -1,0 +1,127 @@
+"""Compiling ahead of time: tiny problems through everything, so that the first real one need not wait.
+
+A kernel is compiled once per kind of world and algorithm, and kept on disk. There is no list of kernels here to
+forget one in: what is run is what is compiled, and the algorithms come from the registry.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .algorithms import REGISTRY, Algorithm, Spec
+from .episode import Agent, AnyWorld, Budget, solve, validate
+from .kernels.jit import on_compile
+from .worlds.graph import Graph
+from .worlds.grid import Grid
+from .worlds.problems import problems
+from .worlds.puzzle import TilePuzzle
+
+__all__ = ["KINDS", "Report", "ready", "warm"]
+
+Report = Callable[[str, float, list[str]], None]
+"""Told after each step: what it was, the seconds it took, and the kernels that had to be compiled."""
+
+_SIDE = 6
+
+
+def _grid() -> tuple[AnyWorld, Any, Any]:
+    world = Grid(np.ones((_SIDE, _SIDE), bool))
+    world.block((2, 2))
+    world.unblock((2, 2))
+    world.parts()
+    return world, (0, 0), (_SIDE - 1, _SIDE - 2)
+
+
+def _terrain(dearest: float) -> tuple[AnyWorld, Any, Any]:
+    costs = np.ones((_SIDE, _SIDE))
+    costs[3, 1:4] = dearest
+    world = Grid(costs)
+    world.set_cost((0, 1), 2.0)
+    world.block((2, 2))
+    world.unblock((2, 2))
+    return world, (0, 0), (_SIDE - 1, _SIDE - 2)
+
+
+def _graph() -> tuple[AnyWorld, Any, Any]:
+    ring = np.arange(12)
+    world = Graph(ring, (ring + 1) % 12, directed=False, heuristic="landmarks", landmarks=2)
+    world.block(0, 1)
+    world.unblock(0, 1)
+    return world, 0, 5
+
+
+def _puzzle() -> tuple[AnyWorld, Any, Any]:
+    world = TilePuzzle(3, 3)
+    world.states = 32  # so little room that the table must grow, which has a kernel of its own
+    return world, (3, 1, 2, 4, 0, 5, 6, 7, 8), world.solved
+
+
+KINDS: dict[str, Callable[[], tuple[AnyWorld, Any, Any]]] = {
+    "grid": _grid,
+    "terrain": lambda: _terrain(9.0),
+    "steep terrain": lambda: _terrain(500.0),  # costs so far apart that the open list is a heap
+    "graph": _graph,
+    "puzzle": _puzzle,
+}
+"""One tiny world of each kind that kernels are specialised for: the world, a start and a goal."""
+
+
+def warm(
+    report: Report | None = None,
+    *,
+    kinds: Iterable[str] = tuple(KINDS),
+    algorithms: Iterable[Algorithm] | None = None,
+) -> float:
+    """Compile and cache every kernel, and return the seconds it took; what is cached already takes almost none."""
+    chosen = list(REGISTRY.values()) if algorithms is None else list(algorithms)
+    begun = time.perf_counter()
+    compiled: list[str] = []
+    previous = on_compile(lambda name: compiled.append(name.strip()))
+    try:
+        for label, step in _steps(list(kinds), chosen):
+            compiled.clear()
+            before = time.perf_counter()
+            step()
+            if report is not None:
+                report(label, time.perf_counter() - before, list(compiled))
+    finally:
+        on_compile(previous)
+    return time.perf_counter() - begun
+
+
+def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str, Callable[[], object]]]:
+    for kind in kinds:
+        made: list[tuple[AnyWorld, Any, Any]] = []
+
+        def make(kind: str = kind, made: list[tuple[AnyWorld, Any, Any]] = made) -> None:
+            made.append(KINDS[kind]())
+
+        yield f"{kind}: build and edit", make
+        world, start, goal = made[0]
+        for algorithm in algorithms:
+            if algorithm.refuses is None or algorithm.refuses(world) is None:
+                spec = Spec(algorithm, algorithm.settle({}))
+                yield (
+                    f"{kind}: {algorithm.name}",
+                    # Some algorithms cannot do without a budget; none minds a generous one.
+                    lambda spec=spec: solve(world, start, goal, spec, budget=1000, move_limit=1000),  # type: ignore[misc] # noqa: B023
+                )
+        yield f"{kind}: check and draw problems", lambda: _rest(world, start, goal)  # noqa: B023
+
+
+def _rest(world: AnyWorld, start: Any, goal: Any) -> None:
+    result = solve(world, start, goal, "a*", optimal="compute")
+    validate(world, result.path if world.table != "hashed" else [tuple(p) for p in result.path.tolist()])
+    next(problems(world, 1, seed=1))
+
+
+def ready(world: AnyWorld, start: Any, goal: Any, spec: str | Spec, budget: Budget | int | str | None = None) -> None:
+    """Load or compile what an episode needs, by one tick of it, before several threads ask for it at once."""
+    limit = Budget.of(budget)
+    if limit.expansions is None:
+        limit = Budget(expansions=1)
+    Agent(spec, world, start, goal, budget=limit).step()

@@ -1,0 +1,117 @@
+"""Small worlds to try things on, each with its naive twin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from hypothesis import strategies as st
+
+import timebound as tb
+from naive.worlds import NaiveGraph, NaiveGrid, NaivePuzzle
+
+COMPILED = not numba.config.DISABLE_JIT
+
+SQRT2 = math.sqrt(2)
+CORNERS = ("never", "one", "always")
+# What each complete search is to the naive one: weight of g, weight of h, reopen.
+EVALUATIONS = {
+    "a*": (1, 1, True),
+    "dijkstra": (1, 0, True),
+    "gbfs": (0, 1, False),
+    "wa*:weight=1": (1, 1, False),
+    "wa*:weight=1.1": (1, 1.1, False),
+    "wa*:weight=1.5,reopen=true": (1, 1.5, True),
+    "wa*:weight=3": (1, 3, False),
+    "wa*:weight=3,reopen=true": (1, 3, True),
+    "wa*:weight=100,reopen=true": (1, 100, True),
+}
+
+
+@dataclass
+class Case:
+    """A world, its naive twin, and two places in it."""
+
+    world: Any
+    twin: Any
+    start: Any
+    goal: Any
+
+
+def points(path: Any) -> list[Any]:
+    """A path as a list of hashable states, whatever the world."""
+    rows = path.tolist() if isinstance(path, np.ndarray) else path
+    return [tuple(row) if isinstance(row, list) else row for row in rows]
+
+
+@st.composite
+def grid_cases(draw: st.DrawFn, side: int = 9, kind: str = "plain") -> Case:
+    """A small grid under any rule. ``kind``: plain, near (terrain for buckets) or far (terrain for a heap)."""
+    rows, cols = draw(st.integers(1, side)), draw(st.integers(2, side))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    cells = (random.random((rows, cols)) >= draw(st.sampled_from([0.0, 0.1, 0.2, 0.35]))).astype(float)
+    if kind == "near":
+        cells *= random.choice([1, 2, 3, 5.5, 7.25], (rows, cols))
+    elif kind == "far":
+        cells *= random.choice([1, 3, 70, 99.5], (rows, cols))
+    rules = {
+        "connectivity": draw(st.sampled_from([8, 8, 4])),
+        "corners": draw(st.sampled_from(CORNERS)),
+        "diagonal": draw(st.sampled_from([SQRT2, SQRT2, 1.5, 1.0, 2.5])),
+    }
+    ends = random.choice(rows * cols, 2, replace=False)
+    start, goal = ((int(k) // cols, int(k) % cols) for k in ends)
+    for point in (start, goal):
+        cells[point] = max(cells[point], 1.0)
+    if kind == "far":
+        # Whatever was drawn, the costs must lie far enough apart for a heap.
+        cells[start], cells[goal] = 1.0, 80.0
+    elif kind == "near":
+        cells[goal] = 2.0
+    return Case(tb.Grid(cells, **rules), NaiveGrid(cells.tolist(), **rules), start, goal)
+
+
+@st.composite
+def graph_cases(draw: st.DrawFn, nodes: int = 14, whole: bool | None = None) -> Case:
+    """A small random graph, directed or not, with parallel arcs and loops, costs whole or broken."""
+    n = draw(st.integers(2, nodes))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    m = draw(st.integers(0, 4 * n))
+    ends = random.integers(n, size=(m, 2))
+    if whole is None:
+        whole = draw(st.booleans())
+    costs = random.integers(1, 9, m).astype(float) if whole else random.uniform(0.1, 10, m)
+    directed = draw(st.booleans())
+    start, goal = (int(k) for k in random.choice(n, 2, replace=False))
+    arcs = [(int(s), int(t), float(c)) for (s, t), c in zip(ends, costs, strict=True)]
+    world = tb.Graph(ends[:, 0], ends[:, 1], costs, nodes=n, directed=directed)
+    return Case(world, NaiveGraph(n, arcs, directed), start, goal)
+
+
+def shuffled(rows: int, cols: int, moves: int, seed: int) -> tuple[int, ...]:
+    """A board some random moves away from the solved one."""
+    twin, random = NaivePuzzle(rows, cols), np.random.default_rng(seed)
+    board = tuple(range(rows * cols))
+    solved = board
+    while moves > 0 or board == solved:  # a walk may come back; the start must not be the goal
+        steps = twin.successors(board)
+        board = steps[int(random.integers(len(steps)))].target
+        moves -= 1
+    return board
+
+
+@st.composite
+def puzzle_cases(draw: st.DrawFn, rows: int = 3, cols: int = 3, moves: int = 12) -> Case:
+    """A board a few moves from solved."""
+    board = shuffled(rows, cols, draw(st.integers(1, moves)), draw(st.integers(0, 2**32 - 1)))
+    return Case(tb.TilePuzzle(rows, cols), NaivePuzzle(rows, cols), board, tuple(range(rows * cols)))
+
+
+def any_cases() -> st.SearchStrategy[Case]:
+    """A case of any kind of world."""
+    return st.one_of(
+        grid_cases(kind="plain"), grid_cases(kind="near"), grid_cases(kind="far"), graph_cases(), puzzle_cases()
+    )

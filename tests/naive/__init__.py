@@ -1,0 +1,1 @@
+"""The obvious, slow versions: dictionaries, heapq and recursion, written from the textbook, without the kernels."""

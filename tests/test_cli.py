@@ -1,0 +1,392 @@
+"""The command line: what it prints, what it exits with, and one sentence for every mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from timebound import cli
+from timebound.algorithms import REGISTRY
+from timebound.worlds.generate import GENERATORS
+
+HEADER = "type octile\nheight 3\nwidth 5\nmap\n"
+ROWS = ".....\n.@@@.\n....@\n"
+GRAPH = "c four nodes, the last one alone\np sp 4 4\na 1 2 7\na 2 1 9\na 2 3 1\na 3 1 1\n"
+
+COMMANDS = [
+    [],
+    ["solve"],
+    ["bench"],
+    ["maps"],
+    ["maps", "generate"],
+    ["maps", "info"],
+    ["maps", "scale"],
+    ["algorithms"],
+    ["warmup"],
+    ["demo"],
+]
+
+RESULT_FIELDS = {
+    *("map", "digest", "start", "goal", "status", "algorithm", "budget", "path", "cost", "moves", "waits"),
+    *("first_move_lag", "expansions", "expansions_per_move", "learning_expansions", "back_moves"),
+    *("non_optimal_moves", "revisits", "planning_seconds", "memory_states", "memory_bytes", "optimal"),
+    "suboptimality",
+}
+INFO_FIELDS = {
+    *("map", "world", "rows", "columns", "free", "free_share", "parts", "largest_part", "largest_part_share"),
+    *("terrain", "bytes_per_cell", "problems", "bytes", "digest"),
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a good map, scenario and graph, and the mistakes to be made, as the place to be."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    files = {
+        "good.map": HEADER + ROWS,
+        "good.map.scen": "version 1\n"
+        "0\tgood.map\t5\t3\t0\t0\t4\t0\t4.0\n"
+        "0\tgood.map\t5\t3\t0\t2\t4\t1\t7.0\n"
+        "0\tgood.map\t5\t3\t1\t1\t4\t1\t7.0\n",
+        "good.gr": GRAPH,
+        "short.map": HEADER + ".....\n.@@\n....@\n",
+        "header.map": "type octile\nheigth 3\nwidth 5\nmap\n" + ROWS,
+        "character.map": HEADER + ROWS.replace("@@@", "@X@"),
+        "empty.map": "",
+        "other.scen": "version 1\n0\tgood.map\t9\t9\t0\t0\t4\t0\t4.0\n",
+        "nothing.scen": "version 1\n",
+        "dangling.gr": "p sp 2 1\na 1 3 7\n",
+        "text.npy": "no array",
+        "text.png": "no image",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "binary.map").write_bytes(bytes(range(256)))
+    (tmp_path / "folder").mkdir()
+    costs = np.ones((3, 4))
+    np.save("good.npy", costs * 2)
+    for name, wrong in (("negative.npy", -1.0), ("nan.npy", np.nan)):
+        costs[1, 2] = wrong
+        np.save(name, costs)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = cli.main(list(words))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0):
+    found, out, _ = run(capsys, *words, "--json")
+    assert found == code
+    return json.loads(out)
+
+
+# ------------------------------------------------------------------------------------------------ solve
+
+
+def test_solve_tells_how_it_went(capsys):
+    code, out, err = run(capsys, "solve", "good.map", "0,0", "1,4", "--optimal")
+    assert (code, err) == (0, "")
+    assert out.startswith("reached: from (0, 0) to (1, 4)\n")
+    assert "suboptimality 1.0000 (optimal 5.000)" in out
+    for word in ("cost", "moves", "states expanded", "first-move lag", "planning time", "memory", "per move: mean"):
+        assert word in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_solve_json(capsys):
+    result = json_of(capsys, "solve", "good.map", "0,0", "1,4", "-a", "wa*:weight=3", "--budget", "2", "--optimal")
+    assert set(result) == RESULT_FIELDS
+    assert (result["start"], result["goal"], result["path"][0], result["path"][-1]) == ([0, 0], [1, 4], [0, 0], [1, 4])
+    assert (result["algorithm"], result["budget"]) == ("wa*:weight=3,reopen=false", "2")
+    assert max(result["expansions_per_move"]) <= 2
+    assert result["first_move_lag"] > 0
+
+
+def test_start_equal_goal_is_solved(capsys):
+    code, out, _ = run(capsys, "solve", "good.map", "0,0", "0,0")
+    assert (code, out.split(":")[0]) == (0, "reached")
+    result = json_of(capsys, "solve", "good.map", "0,0", "0,0", "--optimal")
+    assert (result["moves"], result["cost"], result["suboptimality"], result["path"]) == (0, 0, 1.0, [[0, 0]])
+
+
+def test_unreachable_and_move_limit_exit_1(capsys):
+    code, out, err = run(capsys, "solve", "good.gr", "1", "4")
+    assert (code, err) == (1, "")
+    assert "unreachable: there is no way from node 1 to node 4" in out
+    code, out, _ = run(capsys, "solve", "good.map", "0,0", "1,4", "--move-limit", "2")
+    assert code == 1
+    assert "move-limit: gave up after 2 moves" in out
+    assert json_of(capsys, "solve", "good.gr", "1", "4", code=1)["status"] == "unreachable"
+
+
+def test_graph_nodes_count_as_the_file_does(capsys):
+    result = json_of(capsys, "solve", "good.gr", "1", "3")
+    assert (result["start"], result["goal"], result["path"], result["cost"]) == (1, 3, [1, 2, 3], 8.0)
+    assert "from node 1 to node 3" in run(capsys, "solve", "good.gr", "1", "3")[1]
+
+
+def test_graph_uses_coordinates_beside_it(capsys, here):
+    (here / "good.co").write_text("p aux sp co 4\nv 1 0 0\nv 2 3 0\nv 3 4 0\nv 4 9 9\n")
+    assert json_of(capsys, "solve", "good.gr", "1", "3")["path"] == [1, 2, 3]
+    (here / "good.co").write_text("p aux sp co 3\n")
+    assert run(capsys, "solve", "good.gr", "1", "3")[0] == 2
+
+
+def test_solve_takes_arrays_images_and_rules(capsys, here):
+    assert json_of(capsys, "solve", "good.npy", "0,0", "0,3")["cost"] == 6.0
+    assert json_of(capsys, "solve", "good.npy", "0,0", "1,1", "--connectivity", "4")["cost"] == 4.0
+    assert json_of(capsys, "solve", "good.npy", "0,0", "1,1", "--diagonal", "1.5")["cost"] == 3.0
+    assert json_of(capsys, "solve", "good.map", "0,1", "2,3", "--corners", "always")["cost"] > 4
+    pytest.importorskip("PIL")
+    assert run(capsys, "solve", "good.map", "0,0", "2,2", "--png", "walk.png")[0] == 0
+    assert (here / "walk.png").read_bytes().startswith(b"\x89PNG")
+    assert (
+        run(capsys, "maps", "generate", "random", "--size", "9", "--density", "0", "-o", "m.map", "--png", "m.png")[0]
+        == 0
+    )
+    assert json_of(capsys, "solve", "m.png", "5,5", "5,5")["moves"] == 0
+
+
+# ---------------------------------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("words", "hints"),
+    [
+        (["solve", "short.map", "0,0", "1,4"], ["short.map", "line 6"]),
+        (["solve", "header.map", "0,0", "1,4"], ["header.map", "line 2", "heigth"]),
+        (["solve", "character.map", "0,0", "1,4"], ["character.map", "'X'"]),
+        (["solve", "empty.map", "0,0", "1,4"], ["empty.map is empty"]),
+        (["solve", "binary.map", "0,0", "1,4"], ["binary.map", "plain text"]),
+        (["solve", "no.map", "0,0", "1,4"], ["there is no file no.map"]),
+        (["solve", "folder", "0,0", "1,4"], ["folder is a folder"]),
+        (["solve", "good.map.scen", "0,0", "1,4"], ["list of problems"]),
+        (["solve", "good.map", "1,1", "1,4"], ["start (1, 1) is in a wall"]),
+        (["solve", "good.map", "0,0", "1,2"], ["goal (1, 2) is in a wall"]),
+        (["solve", "good.map", "3,0", "1,4"], ["start (3, 0) is off the map"]),
+        (["solve", "good.map", "-1,0", "1,4"], ["start (-1, 0) is off the map"]),
+        (["solve", "good.map", "0,0", "0,-5"], ["goal (0, -5) is off the map"]),
+        (["solve", "good.map", "0", "1,4"], ["row,col", "'0'"]),
+        (["solve", "good.map", "0,0", "a,b"], ["row,col", "'a,b'"]),
+        (["solve", "negative.npy", "0,0", "0,1"], ["negative.npy", "(1, 2)", "-1"]),
+        (["solve", "nan.npy", "0,0", "0,1"], ["nan.npy", "(1, 2)", "nan"]),
+        (["solve", "text.npy", "0,0", "0,1"], ["text.npy", "no NumPy array"]),
+        (["solve", "no.npy", "0,0", "0,1"], ["there is no file no.npy"]),
+        (["solve", "text.png", "0,0", "0,1"], ["text.png"]),
+        (["solve", "dangling.gr", "1", "2"], ["dangling.gr", "line 2", "1 to 2"]),
+        (["solve", "good.gr", "0", "2"], ["start 0", "1 to 4"]),
+        (["solve", "good.gr", "1", "5"], ["goal 5", "1 to 4"]),
+        (["solve", "good.gr", "1,2", "3"], ["'1,2'", "1 to 4"]),
+        (["solve", "good.gr", "1", "2", "--corners", "one"], ["corners", "grids"]),
+        (["solve", "good.gr", "1", "2", "--png", "x.png"], ["--png draws grids"]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "dijkstar"], ["'dijkstar'", "did you mean 'dijkstra'?"]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "wa*:wieght=2"], ["'wieght'", "did you mean 'weight'?"]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "wa*:weight=0"], ["weight", "'0'"]),
+        (["solve", "good.map", "0,0", "1,4", "--budget", "0"], ["at least 1"]),
+        (["solve", "good.map", "0,0", "1,4", "--budget", "soon"], ["'soon'", "2ms"]),
+        (["solve", "good.map", "0,0", "1,4", "--budget", "-1ms"], ["--budget"]),
+        (["solve", "good.map", "0,0", "1,4", "--commit", "0"], ["commit", "at least 1"]),
+        (["solve", "good.map", "0,0", "1,4", "--commit", "x"], ["--commit", "'x'"]),
+        (["solve", "good.map", "0,0", "1,4", "--move-limit", "0"], ["move_limit"]),
+        (["solve", "good.map", "0,0", "1,4", "--connectivity", "5"], ["--connectivity", "'5'", "4, 8"]),
+        (["solve", "good.map", "0,0", "1,4", "--diagonal", "x"], ["--diagonal", "'x'"]),
+        (["solve", "good.map", "0,0", "1,4", "--png", "no/x.png"], ["there is no folder no"]),
+        (["solve", "good.map", "0,0", "1,4", "--png", "folder"], ["it is a folder"]),
+        (["solve", "good.map", "0,0", "1,4", "--bugdet", "3"], ["--bugdet", "did you mean '--budget'?"]),
+        (["solve", "good.map", "0,0", "1,4", "5,5"], ["'5,5'", "too many"]),
+        (["solve", "good.map", "0,0"], ["GOAL is missing"]),
+        (["sovle", "good.map"], ["'sovle'", "did you mean 'solve'?"]),
+        ([], ["say what to do"]),
+        (["bench"], ["no map is named"]),
+        (["bench", "-a", "gbfs", "good.map"], ["maps come before -a"]),
+        (["bench", "good.map", "-a", "gbfs", "good.map.scen"], ["good.map.scen is a file"]),
+        (["bench", "good.map", "other.scen"], ["other.scen", "9 rows", "3 and 5"]),
+        (["bench", "nothing.scen", "good.map"], ["nothing.scen", "no problem"]),
+        (["bench", "good.gr", "good.map.scen"], ["for a grid"]),
+        (["bench", "folder"], ["folder", "no .map file"]),
+        (["bench", "good.map", "-a", "tba"], ["'tba'"]),
+        (["bench", "good.map", "--budget", "10,x"], ["'x'"]),
+        (["bench", "good.map", "--cost", "7"], ["LO:HI", "'7'"]),
+        (["bench", "good.map", "--cost", "9:3"], ["LO:HI"]),
+        (["bench", "good.map", "--cost", "100:200"], ["good.map", "100 to 200"]),
+        (["bench", "good.map.scen", "--cost", "100:200"], ["100 to 200"]),
+        (["bench", "good.map", "--problems", "0"], ["at least 1"]),
+        (["bench", "good.map", "--jobs", "0"], ["jobs"]),
+        (["bench", "good.map", "--seed", "-1"], ["seed", "-1"]),
+        (["bench", "good.map", "--csv", "no/x.csv"], ["there is no folder no"]),
+        (["maps"], ["generate, info or scale"]),
+        (["maps", "infos"], ["did you mean 'info'?"]),
+        (["maps", "info", "short.map"], ["short.map"]),
+        (["maps", "generate", "cave", "-o", "x.map"], ["did you mean 'caves'?"]),
+        (["maps", "generate", "maze"], ["-o/--output is missing"]),
+        (["maps", "generate", "maze", "-o", "x.map", "--room", "3"], ["--corridor", "--room"]),
+        (["maps", "generate", "maze", "-o", "x.map", "--size", "0"], ["(0, 0)"]),
+        (["maps", "generate", "maze", "-o", "x.map", "--shape", "7"], ["ROWSxCOLUMNS", "'7'"]),
+        (["maps", "generate", "maze", "-o", "x.map", "--shape", "7x7", "--size", "7"], ["exclude each other"]),
+        (["maps", "generate", "maze", "-o", "no/x.map"], ["there is no folder no"]),
+        (["maps", "scale", "good.map", "0", "-o", "x.map"], ["at least 1"]),
+        (["maps", "scale", "good.npy", "2", "-o", "x.map"], ["terrain costs"]),
+        (["maps", "scale", "good.gr", "2", "-o", "x.map"], ["is a graph"]),
+        (["demo", "-o", "no/such"], ["no/such"]),
+        (["demo", "--size", "3"], ["(3, 3)"]),
+        (["demo", "--problems", "0"], ["at least 1"]),
+        (["algorithms", "x"], ["'x'", "too many"]),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_is_one_sentence(capsys, words, hints):
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("timebound: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    for hint in hints:
+        assert hint in err
+
+
+def test_missing_pillow_names_the_fix(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    code, _, err = run(capsys, "solve", "good.map", "0,0", "1,4", "--png", "x.png")
+    assert code == 2
+    assert "pip install 'timebound[images]'" in err
+
+
+def test_interrupt_is_quiet(capsys, monkeypatch):
+    def interrupted(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_algorithms", interrupted)
+    assert run(capsys, "algorithms") == (130, "", "")
+
+
+def test_out_of_memory_is_a_sentence(capsys, monkeypatch):
+    def greedy(options):
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "_algorithms", greedy)
+    assert run(capsys, "algorithms") == (2, "", "timebound: there is not enough memory for this\n")
+
+
+# ---------------------------------------------------------------------------------------------- the rest
+
+
+def test_maps_generate_info_and_scale(capsys, here):
+    made = json_of(capsys, "maps", "generate", "rooms", "-o", "r.map", "--shape", "20x30", "--room", "6", "--seed", "4")
+    assert set(made) == INFO_FIELDS | {"kind", "seed", "options"}
+    assert (made["rows"], made["columns"], made["options"], made["parts"]) == (20, 30, {"room": 6}, 1)
+    (known,) = json_of(capsys, "maps", "info", "r.map")
+    assert set(known) == INFO_FIELDS
+    assert known["digest"] == made["digest"]
+    larger = json_of(capsys, "maps", "scale", "r.map", "2", "-o", "r2.map")
+    assert (larger["rows"], larger["free"], larger["factor"]) == (40, 4 * made["free"], 2)
+    assert "wrote r3.map: 60 x 90 cells" in run(capsys, "maps", "scale", "r.map", "3", "-o", "r3.map")[1]
+    assert "wrote c.map: corner, seed 0, 12 x 12" in run(
+        capsys, "maps", "generate", "corner", "--size", "12", "-o", "c.map"
+    )[1]  # fmt: skip
+
+
+def test_maps_info_in_words(capsys):
+    code, out, _ = run(capsys, "maps", "info", "good.map", "good.gr", "good.npy")
+    assert code == 0
+    assert "3 x 5" in out
+    assert "3 in its .scen" in out
+    assert "1, the largest has 100.0% of the free cells" in out
+    assert "(directed)" in out
+    assert "no .scen file beside it" in out
+    assert max(map(len, out.splitlines())) <= 80
+    grid, graph = json_of(capsys, "maps", "info", "good.map", "good.gr")
+    assert (grid["problems"], grid["free"], grid["world"]) == (3, 11, "grid")
+    assert {"map", "world", "nodes", "arcs", "undirected", "bytes_per_node", "bytes", "digest"} == set(graph)
+
+
+def test_algorithms(capsys):
+    _, out, _ = run(capsys, "algorithms")
+    assert max(map(len, out.splitlines())) <= 80
+    assert "weight=2" in out
+    listed = json_of(capsys, "algorithms")
+    assert [algorithm["name"] for algorithm in listed] == list(REGISTRY)
+    assert set(listed[0]) == {"name", "summary", "paper", "real_time", "parameters"}
+    assert set(listed[1]["parameters"][0]) == {"name", "default", "accepts", "help"}
+
+
+def test_warmup(capsys):
+    first = json_of(capsys, "warmup")
+    assert set(first) == {"seconds", "compiled", "steps"}
+    assert set(first["steps"][0]) == {"step", "seconds", "compiled"}
+    steps = [step["step"] for step in first["steps"]]
+    for kind in ("grid", "terrain", "graph", "puzzle"):
+        assert {f"{kind}: {name}" for name in ("a*", "ida*")} <= set(steps)
+    code, out, _ = run(capsys, "warmup")
+    assert code == 0
+    assert "0 kernels compiled" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_demo(capsys, here):
+    pytest.importorskip("PIL")
+    code, out, _ = run(capsys, "demo", "-o", "race", "--size", "32", "--problems", "2")
+    assert code == 0
+    assert str(Path("race", "race.png")) in out
+    assert (here / "race" / "race.png").stat().st_size > 1000
+    story = json_of(capsys, "demo", "-o", "race", "--size", "32", "--problems", "2")
+    assert set(story) == {"map", "picture", "records", "summary"}
+    rivals = {name for name in REGISTRY if name != "ida*"}
+    assert {row["spec"] for row in story["summary"]} == rivals
+    assert {row["spec"]: row["budget"] for row in story["summary"]} == {
+        name: "100" if REGISTRY[name].real_time else "none" for name in rivals
+    }
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_teaches(capsys, words):
+    code, out, err = run(capsys, *words, "--help")
+    assert (code, err) == (0, "")
+    assert "example" in out
+    assert out.count("  timebound ") >= 1
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_help_names_every_kind_of_map(capsys):
+    assert list(cli.KINDS) == list(GENERATORS)
+
+
+def test_version(capsys):
+    code, out, _ = run(capsys, "--version")
+    assert (code, out.split()[0]) == (0, "timebound")
+
+
+def test_process_exit_codes_and_quick_help(here):
+    def process(*words: str, **options) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "timebound.cli", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=here, **options)
+
+    assert process("solve", "good.map", "0,0", "1,4").returncode == 0
+    assert process("solve", "good.gr", "1", "4").returncode == 1
+    wrong = process("solve", "good.map", "0,0", "1,1")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "Traceback" not in wrong.stderr
+    script = (
+        "import sys; from timebound.cli import main; assert main(['bench', '--help']) == 0;"
+        "sys.exit(bool({'numpy', 'numba', 'PIL', 'tqdm'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, cwd=here).returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes close differently elsewhere")
+def test_a_closed_pipe_is_no_error(here):
+    command = [sys.executable, "-m", "timebound.cli", "maps", "info", "good.map"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=here)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
