@@ -271,8 +271,10 @@ def test_cheap_arcs_beside_a_dear_one() -> None:
     """A single dear arc must not coarsen the integers until the cheap ones can no longer be told apart."""
     chain = np.arange(100)
     source, target = np.r_[chain, 0, 0], np.r_[chain + 1, 100, 101]
-    world = tb.Graph(source, target, np.r_[np.full(100, 0.0101), 1.2, 1e9 + 0.5])
+    world = tb.Graph(source, target, np.r_[np.full(100, 0.0101), 1.2, 1e6 + 0.5])
     assert tb.solve(world, 0, 100, "a*").cost == pytest.approx(1.01)
+    with pytest.raises(tb.WorldError, match="too far apart"):
+        tb.Graph(source, target, np.r_[np.full(100, 0.0101), 1.2, 1e12 + 0.5])
 
 
 def test_costs_are_summed_without_drift() -> None:

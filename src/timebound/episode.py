@@ -58,6 +58,12 @@ milliseconds=None))
     expansions: int | None = None
     milliseconds: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.expansions is not None and self.expansions < 1:
+            raise SpecError(f"a budget must be at least 1 expansion per move, not {self.expansions}")
+        if self.milliseconds is not None and not (math.isfinite(self.milliseconds) and self.milliseconds > 0):
+            raise SpecError(f"a time budget must be above zero, not {self.milliseconds} ms")
+
     @classmethod
     def of(cls, value: Budget | int | str | None) -> Budget:
         """A budget from ``100``, ``"100"``, ``"2ms"``, ``"500us"`` or None."""
@@ -67,8 +73,6 @@ milliseconds=None))
         if value is None:
             return cls()
         if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-            if value < 1:
-                raise SpecError(f"a budget must be at least 1 expansion per move, not {value}")
             return cls(expansions=int(value))
         if not isinstance(value, str):
             raise wrong
@@ -76,10 +80,7 @@ milliseconds=None))
         try:
             for unit, factor in (("ms", 1.0), ("us", 1e-3)):
                 if text.endswith(unit):
-                    amount = float(text[: -len(unit)]) * factor
-                    if not (math.isfinite(amount) and amount > 0):
-                        raise SpecError(f"a time budget must be above zero, not {value!r}")
-                    return cls(milliseconds=amount)
+                    return cls(milliseconds=float(text[: -len(unit)]) * factor)
             return cls.of(int(text))
         except ValueError:
             raise wrong from None
@@ -179,7 +180,8 @@ class Agent:
         self._note["position"], self._note["goal"], self._note["commit"] = here, there, commit
         self._note["status"] = loop.REACHED if here == there else loop.ACTIVE
         self._limit = self.budget.expansions or UNLIMITED
-        self._nanoseconds = round((self.budget.milliseconds or 0) * 1e6)
+        time_limit = self.budget.milliseconds
+        self._nanoseconds = max(1, round(time_limit * 1e6)) if time_limit is not None else 0
         self._move_limit = int(move_limit) if move_limit is not None else UNLIMITED
 
     @property
@@ -300,11 +302,11 @@ def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | N
     """
     if not world.undirected or world.table == "hashed":
         return None
-    workspace = Workspace.of(world)
+    view, workspace = world.view_for(goal), Workspace.of(world)
     search, counts = records(SEARCH), records(COUNTS)
     search["g_weight"], search["reopen"] = WEIGHT_ONE, 1
     while True:
-        wrong = count_non_optimal(world.view, workspace.table, workspace.queue, search, counts, goal, trail)
+        wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail)
         if wrong >= 0:
             workspace.release()
             return int(wrong)

@@ -30,10 +30,12 @@ def ida_star(world: Any, start: Any, goal: Any) -> Outcome:
         expansions += 1
         pruned = math.inf
         for step in world.successors(path[-1]):
+            if step.target in path:
+                continue
             f = g + step.cost + world.estimate(step.target, goal)
             if f > limit:
                 pruned = min(pruned, f)
-            elif step.target not in path:
+            else:
                 path.append(step.target)
                 below = explore(g + step.cost, limit)
                 if below is None:

@@ -112,17 +112,15 @@ def _deepen(world, note, path, costs, nexts, counts, clock, budget, deadline):
             continue
         t, c = successor(world, s, nexts[depth])
         enters = c >= 0
-        f = 0
+        for k in range(depth, -1, -1):
+            if path[k] == t:
+                enters = False
+                break
         if enters:
             f = costs[depth] + c + estimate(world, target, t, locate(world, t))
             if f > note.limit:
                 note.pruned = min(note.pruned, f)
                 enters = False
-        if enters:
-            for k in range(depth + 1):
-                if path[k] == t:
-                    enters = False
-                    break
         if enters and t != goal and expanded >= budget:
             break
         nexts[depth] += 1

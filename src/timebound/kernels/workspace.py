@@ -83,7 +83,11 @@ class Workspace:
     def of(cls, world: Searchable) -> Workspace:
         """A workspace from the world's pool, or a new one."""
         try:
-            return world.spare.pop()
+            while True:
+                spare = world.spare.pop()
+                # An edit of costs may have turned a world from buckets to heaps.
+                if isinstance(spare.queue, BucketQueue) == world.buckets:
+                    return spare
         except IndexError:
             return cls(world)
 

@@ -27,6 +27,9 @@ __all__ = ["Graph"]
 
 EARTH_RADIUS = 6_371_008.8  # metres, the mean radius
 Heuristic = str | Mapping[Any, Any] | Callable[[Any], Any]
+# Units that the cheapest arc must have, so that rounding to whole units changes no cost by more than 0.4%.
+_COARSEST = 256
+_FINE = 1 << 20
 _KINDS = ("zero", "euclidean", "great-circle", "landmarks")
 
 
@@ -90,11 +93,13 @@ class Graph:
             length = np.concatenate([length, length])
         self.labels = list(labels) if labels is not None else None
         self._numbers = {label: k for k, label in enumerate(self.labels)} if self.labels is not None else None
+        if self.labels is not None and self._numbers is not None and not len(self.labels) == len(self._numbers) == n:
+            raise WorldError(f"labels must name each of the {n} nodes once")
         source, target, length = self._tidy(source, target, length)
-        scale = self._scale(length, n)
+        scale = self._scale(source, length, n)
         # Rounding up keeps a rounded-down estimate consistent.
-        whole = np.ceil(length * scale - 1e-9).astype(np.int64)
-        self._build(n, source, target, np.maximum(whole, 1), length, scale)
+        self._build(n, source, target, np.ceil(length * scale).astype(np.int64), length, scale)
+        self.directed = directed
         self._set_heuristic(coordinates, heuristic, landmarks)
 
     @staticmethod
@@ -122,14 +127,24 @@ class Graph:
         return source[keep], target[keep], length[keep]
 
     @staticmethod
-    def _scale(length: np.ndarray, n: int) -> float:
-        """How many integer units a cost of 1 is: exact for whole costs, and no path outgrows the packed word."""
+    def _scale(source: np.ndarray, length: np.ndarray, n: int) -> float:
+        """How many integer units a cost of 1 is: a power of two, so that whole costs stay exact."""
         if not len(length):
             return 1.0
-        room = ((1 << G_BITS) - 1) / n / length.max()
-        if room >= 1 and np.array_equal(length, np.rint(length)):
-            return 1.0
-        return float(2.0 ** math.floor(math.log2(min(room, (1 << 31) / length.max()))))
+        # No path without a loop can cost more than the dearest arc out of every node together.
+        dearest = np.zeros(n)
+        np.maximum.at(dearest, source, length)
+        largest = ((1 << G_BITS) - 1) / (2 * dearest.sum())
+        whole = largest >= 1 and np.array_equal(length, np.rint(length))
+        # Finer than this gains nothing, and would leave edits no room to make arcs dearer.
+        enough = max(_FINE / length.min(), 1.0 if whole else 0.0)
+        scale = float(2.0 ** math.floor(math.log2(min(largest, enough))))
+        if not whole and length.min() * scale < _COARSEST:
+            raise WorldError(
+                f"costs from {length.min():g} to {length.max():g} are too far apart for a graph of {n} nodes; "
+                "raise the smallest or lower the largest"
+            )
+        return scale
 
     def _build(
         self,
@@ -147,6 +162,7 @@ class Graph:
         self.changes = ChangeLog(self)
         self._scale_used = scale
         self._source = source
+        self._room = float((1 << G_BITS) - 1) / scale / 2  # how much dearer edits may make paths, all together
         widest = int(np.diff(first).max())
         self.view = GraphView(
             first=first,
@@ -355,6 +371,7 @@ class Graph:
         graph.labels = [grid.point_of(int(cell)) for cell in cells]
         graph._numbers = {label: k for k, label in enumerate(graph.labels)}
         graph._vectors = None
+        graph.directed = False
         graph._build(len(cells), source, target, whole, length, scale)
         position = np.zeros((len(cells), 3))
         position[:, :2] = grid.points_of(cells)
@@ -416,7 +433,7 @@ class Graph:
     # --- editing ----------------------------------------------------------------------------------------------
 
     def block(self, source: Any, target: Any) -> int:
-        """Close the arc from ``source`` to ``target``, and its reverse if the graph is undirected. Returns how many."""
+        """Close the arc from ``source`` to ``target``, and its reverse in an undirected graph. Returns how many."""
         return sum(self._edit(k, blocked=True) for k in self._arcs(source, target))
 
     def unblock(self, source: Any, target: Any) -> int:
@@ -424,26 +441,26 @@ class Graph:
         return sum(self._edit(k, blocked=False) for k in self._arcs(source, target))
 
     def set_cost(self, source: Any, target: Any, cost: float) -> int:
-        """Give an arc a new cost, and its reverse if the graph is undirected. Returns how many arcs changed."""
+        """Give an arc a new cost; in a graph made undirected, its reverse too. Returns how many arcs changed."""
+        arcs = self._arcs(source, target)
         if not (math.isfinite(cost) and cost > 0):
             raise WorldError(f"a cost must be a positive, finite number, not {cost}; use block() to close an arc")
-        if cost * self._scale_used * self.states >= 1 << G_BITS:
+        dearer = sum(max(0.0, cost - float(self.view.length[k])) for k in arcs)
+        if dearer > self._room:
             raise WorldError(
-                f"on this graph costs must be below {((1 << G_BITS) / self._scale_used / self.states):.3g}"
+                f"a cost of {cost:g} is too large for this graph; costs may rise by {self._room:.3g} altogether"
             )
-        if self.view.kind in (views.EUCLIDEAN, views.GREAT_CIRCLE, views.OCTILE, views.LANDMARKS):
-            arcs = self._arcs(source, target)
-            if any(cost < self.view.length[k] for k in arcs):
-                raise WorldError(
-                    "making an arc cheaper would break the heuristic of this graph; use heuristic='zero' for that"
-                )
-        return sum(self._edit(k, cost=float(cost)) for k in self._arcs(source, target))
+        if self.view.kind not in (views.ZERO, views.VECTOR) and any(cost < self.view.length[k] for k in arcs):
+            raise WorldError(
+                "a cheaper arc would break the heuristic of this graph; make it with heuristic='zero' for that"
+            )
+        self._room -= dearer
+        return sum(self._edit(k, cost=float(cost)) for k in arcs)
 
     def _arcs(self, source: Any, target: Any) -> list[int]:
         s, t = self.state_of(source), self.state_of(target)
-        pairs = [(s, t), (t, s)] if self.undirected else [(s, t)]
         found = []
-        for u, v in pairs:
+        for u, v in [(s, t)] if self.directed else [(s, t), (t, s)]:
             row = slice(int(self.view.first[u]), int(self.view.first[u + 1]))
             match = np.flatnonzero(self.view.head[row] == v)
             if len(match) == 0:
@@ -453,19 +470,20 @@ class Graph:
 
     def _edit(self, k: int, *, cost: float | None = None, blocked: bool | None = None) -> int:
         view = self.view
-        was_blocked = bool(view.cost[k] < 0)
-        old = math.inf if was_blocked else float(view.length[k])
+        old = math.inf if view.cost[k] < 0 else float(view.length[k])
+        whole = abs(int(view.cost[k]))
         if cost is not None:
             view.length[k] = cost
+            whole = math.ceil(cost * self._scale_used)
         if blocked is None:
-            blocked = was_blocked
-        whole = max(1, math.ceil(view.length[k] * self._scale_used - 1e-9))
+            blocked = bool(view.cost[k] < 0)
         view.cost[k] = -whole if blocked else whole
         new = math.inf if blocked else float(view.length[k])
         if new == old:
             return 0
         view.edited[0] += 1
-        kernel_graphs.log_edit(
-            self.changes.view, int(self._source[k]), int(view.head[k]), DEARER if new > old else -DEARER
-        )  # fmt: skip
+        if self.directed:
+            self.undirected = False  # this arc and its reverse, if there is one, no longer match
+        sign = DEARER if new > old else -DEARER
+        kernel_graphs.log_edit(self.changes.view, int(self._source[k]), int(view.head[k]), sign)
         return 1

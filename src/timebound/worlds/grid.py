@@ -126,7 +126,7 @@ class Grid:
         used = costs[costs > 0]
         least, greatest = float(used.min()), float(used.max())
         # No path, however long, may outgrow the packed word.
-        self._heaviest = int(((1 << G_BITS) - 1) / (len(used) * 2.0 * max(self.diagonal, 1.0)))
+        self._heaviest = int(((1 << G_BITS) - 1) / (self.states * 2.0 * max(self.diagonal, 1.0)))
         self._heaviest = min(self._heaviest, (1 << 31) - 1)
         self._unit = min(CARDINAL / 2 / least, self._heaviest / greatest)
         if least * self._unit < 1:
@@ -292,6 +292,8 @@ class Grid:
         points = np.asarray(path)
         if points.ndim != 2 or points.shape[1] != 2:
             raise ProblemError(f"a path on a grid is an n x 2 array of (row, col), not one of shape {points.shape}")
+        if points.dtype.kind not in "iu" and not (points == np.rint(points)).all():
+            raise ProblemError("a path on a grid consists of whole numbers (row, col)")
         inside = ((points >= 0) & (points < self.shape)).all(axis=1)
         return np.where(inside, (points[:, 0] + 1) * self._width + points[:, 1] + 1, 0).astype(np.int64)
 
@@ -373,6 +375,8 @@ class Grid:
             states, weights, np.ascontiguousarray(costs), self.changes.view,
         )  # fmt: skip
         self._edited[0] += changed > 0
+        # Searches begun from now on use a heap; those under way go on with their buckets, only with more of them.
+        self.buckets = self.buckets and view.bounds[1] <= _BUCKET_SPREAD * view.bounds[0]
         return int(changed)
 
     def _cells(self, cells: Cells) -> np.ndarray:

@@ -124,7 +124,12 @@ class Scenario:
         self.check(world)
         free = world.free
         kept = [line for line in self.lines if free[line.start] and free[line.goal]]
-        return [Problem(line.start, line.goal, line.optimal if trust else None) for line in kept]
+        # A length of 0 between different cells stands for a problem that has no solution.
+        known = [trust and (line.optimal > 0 or line.start == line.goal) for line in kept]
+        return [
+            Problem(line.start, line.goal, line.optimal if sure else None)
+            for line, sure in zip(kept, known, strict=True)
+        ]
 
 
 def spread(items: Sequence[Any], n: int | None) -> list[Any]:

@@ -62,8 +62,9 @@ class TilePuzzle:
         """The packed word of a board."""
         squares = self.shape[0] * self.shape[1]
         try:
-            tiles = [int(tile) for tile in np.asarray(point).ravel()]
-        except (TypeError, ValueError):
+            given = np.asarray(point).ravel()
+            tiles = [int(tile) for tile in given if tile == int(tile)]
+        except (TypeError, ValueError, OverflowError):
             tiles = []
         if sorted(tiles) != list(range(squares)):
             raise ProblemError(f"the {what} must hold each tile from 0 to {squares - 1} once, not {point!r}")
