@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import SpecError, nearest
@@ -41,6 +42,12 @@ def parse_spec(text: str | Spec) -> Spec:
         return text
     if not isinstance(text, str):
         raise SpecError(f"an algorithm is named by a string like 'a*' or 'wa*:weight=2', not {text!r}")
+    return _parsed(text)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Spec:
+    # Remembered, because a game asks for the same few specs thousands of times a second.
     name, colon, rest = text.strip().partition(":")
     if name not in REGISTRY:
         raise SpecError(f"there is no algorithm {name!r}; {nearest(name, REGISTRY)}")

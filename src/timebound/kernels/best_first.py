@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import at, generic, inlined, lowest_bit, now_ns
+from .jit import at, generic, inlined, lowest_bit, now_ns, prefetch
 from .layout import (
     CLOSED,
     DIRECTION_BITS,
@@ -26,7 +26,7 @@ from .layout import (
     STAMP_SHIFT,
     WEIGHT_SHIFT,
 )
-from .queues import clear, crowded, pop, push, resume, settle, suspend, top
+from .queues import clear, crowded, likely_next, pop, push, resume, settle, suspend, top
 from .tables import full, intern, parent_of, renew, state_of, word_of, write
 from .views import (
     GraphView,
@@ -135,6 +135,8 @@ def _expand(world, table, queue, note, counts, limit):
             status = GROW
             break
         slot, cursor = pop(queue, cursor)
+        # What is on top now is likely to be popped next; its word can be on its way meanwhile.
+        prefetch(table.words, likely_next(queue, cursor))
         word = word_at(table, slot)
         if word & CLOSED:
             skips -= 1

@@ -27,7 +27,7 @@ from numba import config, njit, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.extending import intrinsic, overload
 
-__all__ = ["at", "generic", "inlined", "kernel", "lowest_bit", "now_ns", "on_compile", "sources_digest"]
+__all__ = ["at", "generic", "inlined", "kernel", "lowest_bit", "now_ns", "on_compile", "prefetch", "sources_digest"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -149,6 +149,19 @@ if COMPILED:
 
         return types.uint64(value), emit
 
+    @intrinsic
+    def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+            hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+            read, keep, data_cache = number(0), number(3), number(1)
+            builder.call(hint, [builder.bitcast(builder.gep(data, [args[1]]), byte), read, keep, data_cache])
+            return context.get_dummy_value()
+
+        return types.void(array, index), emit
+
     # The C library's clock, called by name: unlike a ctypes pointer it can be cached on disk.
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
     _windows_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.intp))
@@ -157,7 +170,7 @@ else:  # pragma: no cover - only the names are needed
     def _cttz(value: int) -> int:
         raise AssertionError
 
-    _unsigned = _cttz
+    _unsigned = _prefetch = _cttz
 
 
 def lowest_bit(mask: int) -> int:
@@ -168,6 +181,10 @@ def lowest_bit(mask: int) -> int:
 def at(index: int) -> int:
     """An index known not to be negative: spares Numba's test for counting from the end."""
     return index
+
+
+def prefetch(array: np.ndarray, index: int) -> None:
+    """Tell the processor that ``array[index]`` will be read soon; it need not exist."""
 
 
 def now_ns(clock: np.ndarray) -> int:
@@ -183,6 +200,11 @@ def _lowest_bit(mask: Any) -> Callable[..., Any]:
 @overload(at, strict=False, jit_options=_OPTIONS)
 def _at(index: Any) -> Callable[..., Any]:
     return lambda index: _unsigned(index)
+
+
+@overload(prefetch, strict=False, jit_options=_OPTIONS)
+def _prefetch_soon(array: Any, index: Any) -> Callable[..., Any]:
+    return lambda array, index: _prefetch(array, index)
 
 
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", -1)

@@ -21,6 +21,7 @@ __all__ = [
     "HeapQueue",
     "clear",
     "crowded",
+    "likely_next",
     "pop",
     "push",
     "resume",
@@ -79,6 +80,11 @@ def pop(queue, cursor):
 
 
 @generic
+def likely_next(queue, cursor):
+    """A slot that will probably be popped next; a guess that costs nothing."""
+
+
+@generic
 def push(queue, cursor, key, slot):
     """Put in a slot; returns the cursor."""
 
@@ -133,6 +139,12 @@ def _pop_bucket(queue, cursor):
     heads[at(least)] = packed & _NONE
     pool[at(entry)] = free
     return packed >> 32, (least, low, high, entry, used)
+
+
+@likely_next.on(BucketQueue)
+def _next_in_bucket(queue, cursor):
+    entry = queue.heads[at(cursor[0])]
+    return queue.pool[at(entry if entry != _NONE else 0)] >> 32
 
 
 @push.on(BucketQueue)
@@ -209,6 +221,11 @@ def _pop_heap(queue, cursor):
     keys[at(hole)] = key
     items[at(hole)] = item
     return slot, (cursor[0], size, cursor[2], cursor[3], cursor[4])
+
+
+@likely_next.on(HeapQueue)
+def _next_in_heap(queue, cursor):
+    return queue.items[0] & _NONE
 
 
 @push.on(HeapQueue)
