@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types quick coverage doctest readme bench clean help
+.PHONY: demo test lint types quick coverage doctest docs bench clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## Race the searches on a generated map and draw their paths
 	$(PY) -m timebound.cli demo -o out
 
-test: lint types quick doctest readme coverage  ## Everything that CI checks
+test: lint types quick doctest docs coverage  ## Everything that CI checks
 
 lint: $(STAMP)  ## Style
 	$(VENV)/bin/ruff check .
@@ -33,8 +33,8 @@ quick: $(STAMP)  ## The tests, compiled
 doctest: $(STAMP)  ## The examples in the docstrings
 	$(PY) -m pytest --doctest-modules src/timebound
 
-readme: $(STAMP)  ## The examples in README.md and docs, as pasted
-	$(PY) -m pytest --doctest-glob='*.md' README.md docs
+docs: $(STAMP)  ## The examples in the documentation (the README's own is among the tests)
+	$(PY) -m pytest --doctest-glob='*.md' docs
 
 coverage: $(STAMP)  ## The tests again with the JIT off, so that coverage sees inside the kernels
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest tests --cov=timebound --cov-report=term:skip-covered --cov-fail-under=90

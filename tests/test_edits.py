@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -151,7 +153,7 @@ def test_edits_that_cannot_be(edit, kind, sentence: str) -> None:
 
 
 def test_a_plain_grid_has_no_costs_to_set() -> None:
-    with pytest.raises(tb.WorldError, match="this grid has no terrain costs"):
+    with pytest.raises(tb.WorldError, match="terrain=True"):
         tb.Grid([[1, 1]]).set_cost((0, 0), 2)
 
 
@@ -322,3 +324,81 @@ def test_an_agent_on_a_graph_notices() -> None:
     world.block(2, 3)
     assert agent.run().status == "unreachable"
     assert agent.position == 1
+
+
+def test_a_uniform_terrain_can_be_given_costs_later() -> None:
+    world = tb.Grid(np.ones((3, 3)), terrain=True)
+    assert tb.solve(world, (1, 0), (1, 2)).cost == 2.0
+    assert world.set_cost((1, 1), 9.0) == 1
+    assert tb.solve(world, (1, 0), (1, 2)).cost == pytest.approx(2 * math.sqrt(2))
+    mask = np.zeros((3, 3), bool)
+    mask[0] = True
+    assert world.set_cost(mask, np.full((3, 3), 5.0)) == 3
+    with pytest.raises(tb.WorldError, match="3 cells need one cost or 3 costs"):
+        world.set_cost(mask, [1.0, 2.0])
+
+
+def test_one_dear_cell_does_not_coarsen_the_others() -> None:
+    costs = np.ones((64, 64))
+    costs[63, 63] = 4e6
+    assert tb.solve(tb.Grid(costs), (0, 0), (0, 40)).cost == 40.0
+    with pytest.raises(tb.WorldError, match="too far apart"):
+        tb.Grid(np.array([[1.0, 1e12]]))
+
+
+def test_arcs_may_get_dearer_and_cheaper_for_ever() -> None:
+    world = tb.Graph([0, 1], [1, 2], [2.0, 2.0], directed=False, coordinates=[[0, 0], [1, 0], [2, 0]])
+    for _ in range(3000):
+        world.set_cost(0, 1, 500.0)
+        world.set_cost(0, 1, 2.0)
+    assert tb.solve(world, 0, 2).cost == 4.0
+    plain = tb.Graph([0, 1, 0, 3], [1, 2, 2, 4], [5, 5, 5, 2.0**40], nodes=5)
+    with pytest.raises(tb.WorldError, match="too small"):
+        plain.set_cost(0, 1, 0.1)
+
+
+def test_a_committed_step_that_became_impossible_is_forgotten() -> None:
+    """The search that replaces it may have to enlarge its arrays half-way; the old plan must be gone by then."""
+    height, width = 121, 101
+    cells = np.ones((height, width), bool)
+    cells[1::2] = False
+    cells[1::4, -1] = True
+    cells[3::4, 0] = True
+    gates = [(row, 0) for row in range(1, height, 2) if not cells[row, 0]]
+    for gate in gates:
+        cells[gate] = True
+    world = tb.Grid(cells)
+    agent = tb.agent("a*", world, (0, 0), (height - 1, 0), commit=1000).run(3)
+    for gate in gates[2:]:
+        world.block(gate)
+    world.block((5, 0))
+    assert agent.run().status == "reached"
+
+
+def test_a_result_survives_an_edit_of_its_own_start() -> None:
+    world = tb.Grid(np.ones((5, 5), bool))
+    agent = tb.agent("a*", world, (0, 0), (4, 4))
+    agent.step()
+    world.block((0, 0))
+    result = agent.run().result("compute")
+    assert result.status == "reached"
+    assert result.optimal is None
+
+
+def test_a_world_is_freed_with_its_last_reference() -> None:
+    world = tb.Grid(np.ones((5, 5), bool))
+    tb.solve(world, (0, 0), (4, 4))
+    gone = weakref.ref(world)
+    gc.disable()
+    try:
+        del world
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_finished_agent_gives_its_arrays_back() -> None:
+    world = tb.Grid(np.ones((5, 5), bool))
+    agents = [tb.agent("a*", world, (0, 0), (4, 4)).run() for _ in range(5)]
+    assert len(world.spare) == 1
+    assert all(agent.result().memory_bytes > 0 for agent in agents)

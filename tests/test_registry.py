@@ -155,7 +155,7 @@ def test_commitment_does_not_change_a_planned_path(name: str, commit: int) -> No
         assert points(one.path) == points(many.path)
         assert one.expansions == many.expansions
     for wrong in (0, -2, 1.5, "2", True):
-        with pytest.raises(tb.SpecError, match="commit is the number of moves per decision"):
+        with pytest.raises(tb.SpecError, match="commit, the number of moves per decision"):
             tb.agent(name, make(), *tasks[0], commit=wrong)
 
 
@@ -285,7 +285,7 @@ def test_budgets(given, expansions, milliseconds, text: str) -> None:
     "wrong", [0, -3, "0", "-3", "1.5", 1.5, True, "", "ms", "0ms", "-1us", "nanms", "infms", "2s", []]
 )
 def test_what_is_no_budget(wrong) -> None:
-    with pytest.raises(tb.SpecError, match=r"budget (is|must)"):
+    with pytest.raises(tb.SpecError, match=r"budget"):
         tb.solve(tb.Grid([[1, 1]]), (0, 0), (0, 1), "a*", budget=wrong)
 
 

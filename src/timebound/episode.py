@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import weakref
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -20,6 +19,7 @@ from .kernels.workspace import Workspace, records
 __all__ = ["Agent", "Budget", "Result", "Validation", "agent", "solve", "validate"]
 
 UNLIMITED = 1 << 60
+_LONGEST = 86_400_000.0  # milliseconds in a day
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
 
 
@@ -59,10 +59,12 @@ milliseconds=None))
     milliseconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.expansions is not None and self.expansions < 1:
-            raise SpecError(f"a budget must be at least 1 expansion per move, not {self.expansions}")
-        if self.milliseconds is not None and not (math.isfinite(self.milliseconds) and self.milliseconds > 0):
-            raise SpecError(f"a time budget must be above zero, not {self.milliseconds} ms")
+        if self.expansions is not None:
+            _whole("a budget in expansions per move", self.expansions)
+        if self.milliseconds is not None and not 0 < self.milliseconds < _LONGEST:
+            raise SpecError(f"a time budget is above zero and below a day, not {self.milliseconds} ms")
+        if self.expansions is not None and self.milliseconds is not None:
+            raise SpecError("a budget is a number of expansions or a time, not both")
 
     @classmethod
     def of(cls, value: Budget | int | str | None) -> Budget:
@@ -125,12 +127,22 @@ class Result:
         """The result as plain numbers, lists and strings: the fields of ``--json``."""
         record = {field.name: getattr(self, field.name) for field in fields(self)}
         record["expansions_per_move"] = self.expansions_per_move.tolist()
-        record["path"] = [
-            list(p) if isinstance(p, tuple) else p for p in getattr(self.path, "tolist", lambda: self.path)()
-        ]
+        record["path"] = [_plain(point) for point in self.path]
         if not path:
             del record["path"], record["expansions_per_move"]
         return record
+
+
+def _whole(what: str, value: Any) -> None:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value < UNLIMITED:
+        raise SpecError(f"{what} must be a whole number of at least 1, not {value!r}")
+
+
+def _plain(point: Any) -> Any:
+    """A point as JSON can hold it."""
+    if isinstance(point, np.ndarray | np.generic):
+        return point.tolist()
+    return [_plain(part) for part in point] if isinstance(point, tuple) else point
 
 
 class Agent:
@@ -159,10 +171,9 @@ class Agent:
         self.spec = parse_spec(spec)
         self.world = world
         self.budget = Budget.of(budget)
-        if not isinstance(commit, (int, np.integer)) or isinstance(commit, bool) or commit < 1:
-            raise SpecError(f"commit is the number of moves per decision, at least 1, not {commit!r}")
-        if move_limit is not None and (not isinstance(move_limit, (int, np.integer)) or move_limit < 1):
-            raise SpecError(f"move_limit must be a whole number of at least 1, not {move_limit!r}")
+        _whole("commit, the number of moves per decision,", commit)
+        if move_limit is not None:
+            _whole("move_limit", move_limit)
         refusal = self.spec.algorithm.refuses(world) if self.spec.algorithm.refuses else None
         if refusal:
             raise SpecError(f"{self.spec.algorithm.name}: {refusal}")
@@ -176,6 +187,7 @@ class Agent:
         self._trail[0] = here
         self._spent = np.empty(1024, np.int64)
         self._clock = np.zeros(2, np.int64)
+        self._memory_bytes = 0
         self._note = records(loop.EPISODE)
         self._note["position"], self._note["goal"], self._note["commit"] = here, there, commit
         self._note["status"] = loop.REACHED if here == there else loop.ACTIVE
@@ -249,6 +261,10 @@ class Agent:
                 raise AssertionError(f"{self.spec} expanded {spent} states on one move, above its budget {self.budget}")
             elif status == loop.ILLEGAL:
                 raise AssertionError(f"{self.spec} asked for a move from {self.position} that the world does not allow")
+        if self.done and self._release.alive:
+            # The arrays go to the next agent; only their size is remembered.
+            self._memory_bytes = self._planner.memory_bytes()
+            self._release()
 
     def result(self, optimal: float | str | None = None) -> Result:
         """The record of the episode so far. ``optimal``: the optimal cost if known, or ``"compute"``."""
@@ -275,8 +291,8 @@ class Agent:
             non_optimal_moves=non_optimal,
             revisits=len(trail) - len(set(trail.tolist())),
             planning_seconds=float(self._note["nanoseconds"][0]) * 1e-9,
-            memory_states=int(counts["states"][0]),
-            memory_bytes=self._planner.memory_bytes(),
+            memory_states=int(self._note["peak"][0]),
+            memory_bytes=self._memory_bytes if self.done else self._planner.memory_bytes(),
             optimal=best,
             suboptimality=ratio,
         )
@@ -289,7 +305,10 @@ class Agent:
                 raise SpecError(f"optimal is the optimal cost, None or 'compute', not {optimal!r}")
             return float(optimal), None
         start, goal = (self.world.point_of(int(state)) for state in (trail[0], self._note["goal"][0]))
-        reference = Agent("a*", self.world, start, goal).run()
+        try:
+            reference = Agent("a*", self.world, start, goal).run()
+        except ProblemError:  # an edit has since walled in the very cell
+            return None, None
         best = reference.cost if reference.status == "reached" else None
         return best, _non_optimal_moves(self.world, trail, int(self._note["goal"][0])) if best is not None else None
 
@@ -379,8 +398,8 @@ def validate(world: AnyWorld, path: Any, *, start: Any = None, goal: Any = None)
     Traceback (most recent call last):
     timebound.errors.MoveError: move 1, from (0, 0) to (1, 1), is not legal
     """
-    if len(path) == 0:
-        raise ProblemError("a path has at least one state")
+    if not hasattr(path, "__len__") or len(path) == 0:
+        raise ProblemError("a path is a sequence of at least one state")
     states = world.path_states(path)
     first = world.state_of(path[0], "path's first state")
     if start is not None and world.state_of(start, "start") != first:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Error", "MapError", "MoveError", "ProblemError", "SpecError", "WorldError", "nearest"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Error", "MapError", "MoveError", "ProblemError", "SpecError", "WorldError", "as_numbers", "nearest"]
 
 
 class Error(Exception):
@@ -38,6 +42,16 @@ class SpecError(Error):
 
 class MoveError(Error):
     """A path with a move that the world does not allow."""
+
+
+def as_numbers(values: Any, what: str) -> np.ndarray:
+    """An array of floats, or a WorldError in place of NumPy's own complaint."""
+    import numpy as np
+
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise WorldError(f"{what} must be numbers, all rows of one length") from None
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -9,11 +9,22 @@ from ..errors import SpecError, nearest
 from .complete import A_STAR, DIJKSTRA, GREEDY, WEIGHTED_A_STAR
 from .ida_star import IDA_STAR
 from .registry import Algorithm, Parameter, Planner
+from .time_bounded import TB_GREEDY, TB_WEIGHTED_A_STAR, TBA_STAR
 
 __all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "parse_spec"]
 
 REGISTRY: dict[str, Algorithm] = {
-    algorithm.name: algorithm for algorithm in (A_STAR, WEIGHTED_A_STAR, GREEDY, DIJKSTRA, IDA_STAR)
+    algorithm.name: algorithm
+    for algorithm in (
+        A_STAR,
+        WEIGHTED_A_STAR,
+        GREEDY,
+        DIJKSTRA,
+        IDA_STAR,
+        TBA_STAR,
+        TB_WEIGHTED_A_STAR,
+        TB_GREEDY,
+    )
 }
 
 

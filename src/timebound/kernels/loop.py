@@ -34,6 +34,7 @@ EPISODE = np.dtype(
         ("deciding", np.int64),  # 1 while a decision is under way (it may be interrupted to enlarge an array)
         ("spent_before", np.int64),  # the expansion count when the tick began
         ("deadline", np.int64),
+        ("peak", np.int64),  # the most states in memory at the end of any tick
         ("nanoseconds", np.int64),  # spent in here altogether
     ]
 )
@@ -80,6 +81,7 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
             note.deadline = now_ns(clock) + nanoseconds if nanoseconds > 0 else 0
         if step < 0.0:
             # Nothing is committed, or what was committed has become impossible.
+            note.pending = 0
             left = limit - (counts.expanded - note.spent_before)
             ready = decide(algorithm, world, clock, s, left, note.deadline)
             if ready == NEEDS_ROOM:
@@ -91,6 +93,7 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
                 step = length(world, s, route[plan[0]])
                 if step < 0.0:
                     note.status = ILLEGAL
+        note.peak = max(note.peak, counts.states)
         tick_spent = counts.expanded - note.spent_before
         spent[note.ticks] = tick_spent
         note.ticks += 1

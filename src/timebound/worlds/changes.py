@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from ..errors import SpecError
 from ..kernels.edits import LogView
 
 __all__ = ["ChangeLog"]
@@ -27,8 +31,9 @@ class ChangeLog:
     (0, 2) (0, 1) 1
     """
 
-    def __init__(self, world: object) -> None:
-        self._world = world
+    def __init__(self, name: Callable[[int], Any]) -> None:
+        # Only the way to name a state is kept: a log that held its world would keep it from being freed.
+        self._name = name
         self.view = LogView(
             np.zeros(RING, np.int64), np.zeros(RING, np.int64), np.zeros(RING, np.int8), np.zeros(1, np.int64)
         )
@@ -38,13 +43,15 @@ class ChangeLog:
         """How many arc changes there have been; pass it to ``since`` later."""
         return int(self.view.total[0])
 
-    def since(self, count: int) -> list[tuple[object, object, int]] | None:
+    def since(self, count: int) -> list[tuple[Any, Any, int]] | None:
         """(from, to, +1 dearer or -1 cheaper) for each change after ``count``; None if that is too long ago."""
+        if not 0 <= count <= self.count:
+            raise SpecError(f"count is what `changes.count` said before, from 0 to {self.count}, not {count!r}")
         if self.count - count > RING:
             return None
         found = []
         for k in range(count, self.count):
             k %= RING
-            source, target = (self._world.point_of(int(side[k])) for side in (self.view.source, self.view.target))  # type: ignore[attr-defined]
+            source, target = (self._name(int(side[k])) for side in (self.view.source, self.view.target))
             found.append((source, target, int(self.view.sign[k])))
         return found

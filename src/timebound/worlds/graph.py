@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ProblemError, WorldError
+from ..errors import ProblemError, WorldError, as_numbers
 from ..kernels import graphs as kernel_graphs
 from ..kernels import views
 from ..kernels.edits import DEARER
@@ -27,8 +28,8 @@ __all__ = ["Graph"]
 
 EARTH_RADIUS = 6_371_008.8  # metres, the mean radius
 Heuristic = str | Mapping[Any, Any] | Callable[[Any], Any]
-# Units that the cheapest arc must have, so that rounding to whole units changes no cost by more than 0.4%.
-_COARSEST = 256
+# Units that the cheapest arc must have, so that rounding to whole units changes no cost by more than 0.025%.
+_COARSEST = 4096
 _FINE = 1 << 20
 _KINDS = ("zero", "euclidean", "great-circle", "landmarks")
 
@@ -69,7 +70,9 @@ class Graph:
         labels: Sequence[Hashable] | None = None,
     ) -> None:
         source, target = self._ends(sources, "sources"), self._ends(targets, "targets")
-        length = np.ones(len(source)) if costs is None else np.asarray(costs, dtype=float).ravel()
+        length = np.ones(len(source)) if costs is None else as_numbers(costs, "costs").ravel()
+        if nodes is not None and (not isinstance(nodes, (int, np.integer)) or isinstance(nodes, bool)):
+            raise WorldError(f"nodes is how many nodes there are, a whole number, not {nodes!r}")
         if not len(source) == len(target) == len(length):
             raise WorldError(
                 f"arcs need as many sources as targets and costs, not {len(source)}, {len(target)} and {len(length)}"
@@ -92,7 +95,10 @@ class Graph:
             source, target = np.concatenate([source, target]), np.concatenate([target, source])
             length = np.concatenate([length, length])
         self.labels = list(labels) if labels is not None else None
-        self._numbers = {label: k for k, label in enumerate(self.labels)} if self.labels is not None else None
+        try:
+            self._numbers = {label: k for k, label in enumerate(self.labels)} if self.labels is not None else None
+        except TypeError:
+            raise WorldError("labels must be names that can be looked up: strings, numbers or tuples") from None
         if self.labels is not None and self._numbers is not None and not len(self.labels) == len(self._numbers) == n:
             raise WorldError(f"labels must name each of the {n} nodes once")
         source, target, length = self._tidy(source, target, length)
@@ -159,10 +165,11 @@ class Graph:
         np.cumsum(np.bincount(source, minlength=n), out=first[1:])
         self.states = n
         self.spare: list[Workspace] = []
-        self.changes = ChangeLog(self)
+        self.changes = ChangeLog(partial(_name_of, self.labels))
         self._scale_used = scale
         self._source = source
         self._room = float((1 << G_BITS) - 1) / scale / 2  # how much dearer edits may make paths, all together
+        self._made = length.copy()  # the costs that the heuristic was made for
         widest = int(np.diff(first).max())
         self.view = GraphView(
             first=first,
@@ -213,7 +220,7 @@ class Graph:
     def _use_positions(self, coordinates: Any, kind: str) -> None:
         if coordinates is None:
             raise WorldError(f"the {kind} heuristic needs coordinates=, one row per node")
-        given = np.asarray(coordinates, dtype=float)
+        given = as_numbers(coordinates, "coordinates")
         wanted = (2,) if kind == "great-circle" else (2, 3)
         if given.ndim != 2 or len(given) != self.states or given.shape[1] not in wanted:
             raise WorldError(f"coordinates must have shape ({self.states}, 2), not {given.shape}")
@@ -281,7 +288,7 @@ class Graph:
             vector = self._vectors(name) if callable(self._vectors) else self._vectors[name]
         except KeyError:
             raise ProblemError(f"the heuristic has no vector for the goal {name!r}") from None
-        array = np.asarray(vector, dtype=float)
+        array = as_numbers(vector, f"the heuristic's vector for {name!r}")
         if array.shape != (self.states,):
             raise WorldError(f"the heuristic's vector for {name!r} has shape {array.shape}, not ({self.states},)")
         if not (array >= 0).all():
@@ -329,6 +336,10 @@ class Graph:
         >>> tb.solve(world, 0, 1, "a*").cost
         2.0
         """
+        if not hasattr(matrix, "tocoo"):
+            raise WorldError(
+                f"from_scipy takes a SciPy sparse matrix, not {type(matrix).__name__}; see scipy.sparse.csr_array"
+            )
         coo = matrix.tocoo()
         if coo.shape[0] != coo.shape[1]:
             raise WorldError(f"a graph needs a square matrix, not one of shape {coo.shape}")
@@ -412,7 +423,7 @@ class Graph:
 
     def point_of(self, state: int) -> Any:
         """The name of a node."""
-        return self.labels[state] if self.labels is not None else int(state)
+        return _name_of(self.labels, state)
 
     def points_of(self, states: np.ndarray) -> Any:
         """The names of many nodes: a list where they have names, else an array."""
@@ -443,16 +454,20 @@ class Graph:
     def set_cost(self, source: Any, target: Any, cost: float) -> int:
         """Give an arc a new cost; in a graph made undirected, its reverse too. Returns how many arcs changed."""
         arcs = self._arcs(source, target)
-        if not (math.isfinite(cost) and cost > 0):
+        if not isinstance(cost, (int, float, np.number)) or not (math.isfinite(cost) and cost > 0):
             raise WorldError(f"a cost must be a positive, finite number, not {cost}; use block() to close an arc")
-        dearer = sum(max(0.0, cost - float(self.view.length[k])) for k in arcs)
+        units = cost * self._scale_used
+        if units < _COARSEST and units != int(units):
+            least = _COARSEST / self._scale_used
+            raise WorldError(f"a cost of {cost:g} is too small for this graph; the least is {least:.3g}")
+        dearer = sum(cost - float(self.view.length[k]) for k in arcs)
         if dearer > self._room:
             raise WorldError(
                 f"a cost of {cost:g} is too large for this graph; costs may rise by {self._room:.3g} altogether"
             )
-        if self.view.kind not in (views.ZERO, views.VECTOR) and any(cost < self.view.length[k] for k in arcs):
+        if self.view.kind not in (views.ZERO, views.VECTOR) and any(cost < self._made[k] for k in arcs):
             raise WorldError(
-                "a cheaper arc would break the heuristic of this graph; make it with heuristic='zero' for that"
+                "an arc cheaper than when the graph was made would break the heuristic; make it with heuristic='zero'"
             )
         self._room -= dearer
         return sum(self._edit(k, cost=float(cost)) for k in arcs)
@@ -487,3 +502,7 @@ class Graph:
         sign = DEARER if new > old else -DEARER
         kernel_graphs.log_edit(self.changes.view, int(self._source[k]), int(view.head[k]), sign)
         return 1
+
+
+def _name_of(labels: list[Any] | None, state: int) -> Any:
+    return labels[state] if labels is not None else int(state)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MapError, ProblemError, WorldError
+from ..errors import MapError, ProblemError, WorldError, as_numbers
 from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, DIAGONAL, G_BITS
 from ..kernels.views import GridView, TerrainView
@@ -31,6 +32,11 @@ _CORNERS = ("never", "one", "always")
 _SHIFT = 11
 # Costs that differ by more than this factor would need too many buckets: such grids use a heap.
 _BUCKET_SPREAD = 64.0
+# Integer units of half a step: no fewer, so that rounding changes no cost by more than 0.2% (after edits, 0.8%); no
+# more than fit.
+_COARSEST = 256
+_COARSEST_EDIT = 64
+_HEAVIEST = (1 << 30) - 1
 
 
 class Grid:
@@ -39,6 +45,8 @@ class Grid:
     ``cells`` is a 2-d array: 0, False or infinity is a wall, anything else the cost of the cell. A boolean array, or
     one whose only values are 0 and 1, gives a grid on which all cells cost the same. A step costs its length
     (1 straight, ``diagonal`` slanted) times the mean cost of the two cells.
+
+    ``terrain=True`` keeps a cost per cell even where all are 1 now, so that ``set_cost`` can change them later.
 
     ``corners`` says when a diagonal step may pass the two cells beside it: ``"never"`` past a wall (the MovingAI
     rule), past ``"one"`` wall, or ``"always"``.
@@ -59,8 +67,12 @@ class Grid:
         connectivity: int = 8,
         corners: str = "never",
         diagonal: float = math.sqrt(2),
+        terrain: bool = False,
     ) -> None:
-        array = np.asarray(cells)
+        try:
+            array = np.asarray(cells)
+        except ValueError:
+            raise WorldError("a grid needs a 2-d array; these rows differ in length") from None
         if array.ndim != 2 or 0 in array.shape:
             raise WorldError(f"a grid needs a 2-d array with at least one cell, not one of shape {array.shape}")
         if array.dtype.kind not in "biuf":
@@ -69,7 +81,7 @@ class Grid:
             raise WorldError(f"connectivity is 4 or 8, not {connectivity!r}")
         if corners not in _CORNERS:
             raise WorldError(f"corners is 'never', 'one' or 'always', not {corners!r}")
-        if not 1.0 <= diagonal < 100.0:
+        if not isinstance(diagonal, (int, float, np.number)) or not 1.0 <= diagonal < 100.0:
             raise WorldError(f"the diagonal cost must be from 1 to 100 straight steps, not {diagonal!r}")
         if array.size * max(diagonal, 1.0) * CARDINAL >= 1 << G_BITS:
             raise WorldError(f"a grid of {array.shape[0]} x {array.shape[1]} is too large; 14900 x 14900 still works")
@@ -81,9 +93,11 @@ class Grid:
         self.glyphs: np.ndarray | None = None
         self._width = self.shape[1] + 2
         self.states = (self.shape[0] + 2) * self._width
-        self.changes = ChangeLog(self)
+        self.changes = ChangeLog(partial(_point_of, self._width))
         self._edited = np.zeros(1, np.int64)
+        # Computed when first asked for, with the edit count they hold for.
         self._parts: tuple[int, np.ndarray] | None = None
+        self._cells_free: tuple[int, np.ndarray] | None = None
 
         self._costs: np.ndarray | None = None
         if array.dtype.kind == "f":
@@ -93,7 +107,7 @@ class Grid:
             if array.dtype.kind == "i" and array.min() < 0:
                 self._check_costs(array)
             free = array != 0
-        if array.dtype.kind != "b" and bool(np.any(array[free] != 1)):
+        if terrain or (array.dtype.kind != "b" and bool(np.any(array[free] != 1))):
             self._costs = np.zeros(self.states)
             self._padded(self._costs)[:] = np.where(free, array, 0)
         self._free = np.zeros(self.states, np.uint8)
@@ -124,12 +138,13 @@ class Grid:
 
     def _terrain(self, costs: np.ndarray, slanted: int) -> TerrainView:
         used = costs[costs > 0]
-        least, greatest = float(used.min()), float(used.max())
-        # No path, however long, may outgrow the packed word.
-        self._heaviest = int(((1 << G_BITS) - 1) / (self.states * 2.0 * max(self.diagonal, 1.0)))
-        self._heaviest = min(self._heaviest, (1 << 31) - 1)
-        self._unit = min(CARDINAL / 2 / least, self._heaviest / greatest)
-        if least * self._unit < 1:
+        least, greatest = (float(used.min()), float(used.max())) if len(used) else (1.0, 1.0)
+        # No path without a loop may outgrow the packed word, and it costs at most what all cells cost together, twice.
+        # Half of the word is kept for edits.
+        self._room = float((1 << G_BITS) - 1) / (4.0 * max(self.diagonal, 1.0))
+        self._unit = min(CARDINAL / 2 / least, self._room / max(float(used.sum()), 1.0), _HEAVIEST / greatest)
+        self._room = 2 * self._room / self._unit - float(used.sum())
+        if least * self._unit < _COARSEST:
             raise WorldError(f"terrain costs from {least:g} to {greatest:g} are too far apart for a grid of this size")
         weights = np.rint(costs * self._unit).astype(np.int32)
         self.buckets = greatest / least <= _BUCKET_SPREAD
@@ -141,7 +156,7 @@ class Grid:
             cost=costs,
             cardinal=CARDINAL,
             diagonal=slanted,
-            bounds=np.array([weights[weights > 0].min(), weights.max()], np.int64),
+            bounds=np.rint(np.array([least, greatest]) * self._unit).astype(np.int64),
             manhattan=int(self.connectivity == 4),
             diagonal_length=self.diagonal,
             shift=_SHIFT if self.buckets else 0,
@@ -274,7 +289,7 @@ class Grid:
 
     def point_of(self, state: int) -> Point:
         """The (row, col) of a cell's number."""
-        return state // self._width - 1, state % self._width - 1
+        return _point_of(self._width, state)
 
     def points_of(self, states: np.ndarray) -> np.ndarray:
         """The (row, col) of many cells' numbers, n x 2."""
@@ -289,26 +304,31 @@ class Grid:
 
     def path_states(self, path: Any) -> np.ndarray:
         """The inverse of ``points_of``, for ``validate``; points off the map become the walls around it."""
-        points = np.asarray(path)
+        try:
+            points = np.asarray(path, dtype=float)
+        except (TypeError, ValueError):
+            points = np.empty(0)
         if points.ndim != 2 or points.shape[1] != 2:
             raise ProblemError(f"a path on a grid is an n x 2 array of (row, col), not one of shape {points.shape}")
-        if points.dtype.kind not in "iu" and not (points == np.rint(points)).all():
+        if not (points == np.rint(points)).all():
             raise ProblemError("a path on a grid consists of whole numbers (row, col)")
         inside = ((points >= 0) & (points < self.shape)).all(axis=1)
         return np.where(inside, (points[:, 0] + 1) * self._width + points[:, 1] + 1, 0).astype(np.int64)
 
     def random_states(self, count: int, random: np.random.Generator) -> np.ndarray:
         """Cells drawn evenly from the free ones."""
-        free = np.flatnonzero(self._free)
+        if self._cells_free is None or self._cells_free[0] != int(self._edited[0]):
+            self._cells_free = int(self._edited[0]), np.flatnonzero(self._free)
+        free = self._cells_free[1]
         if len(free) == 0:
             raise WorldError("this grid has no free cell")
-        return random.choice(free, size=count)
+        return free[random.integers(len(free), size=count)]
 
     def plausible(self, pairs: np.ndarray, high: float) -> np.ndarray:
         """Which (start, goal) pairs differ, are connected, and are not surely farther apart than ``high``."""
         parts = self.parts()
         apart = np.abs(np.diff(self.points_of(pairs.ravel()).reshape(-1, 2, 2), axis=1)[:, 0])
-        cheapest = 1.0 if self._costs is None else float(self._costs[self._costs > 0].min())
+        cheapest = self.view.bounds[0] / self._unit if isinstance(self.view, TerrainView) else 1.0
         slanted = 2.0 if self.connectivity == 4 else min(self.diagonal, 2.0)
         bound = cheapest * (apart.max(1) + (slanted - 1) * apart.min(1))
         return (parts[pairs[:, 0]] == parts[pairs[:, 1]]) & (pairs[:, 0] != pairs[:, 1]) & (bound <= high)
@@ -349,9 +369,16 @@ class Grid:
     def set_cost(self, cells: Cells, cost: float | Sequence[float] | np.ndarray) -> int:
         """Give cells a new cost; they stay free or blocked as they are. Returns how many changed."""
         if self._costs is None:
-            raise WorldError("this grid has no terrain costs; make it from an array of costs, such as Grid(costs)")
+            raise WorldError("all cells of this grid cost 1; make it with Grid(..., terrain=True) to change that later")
         states = self._cells(cells)
-        return self._set_weights(states, np.broadcast_to(np.asarray(cost, float), states.shape))
+        costs = as_numbers(cost, "costs")
+        if costs.shape == self.shape and np.asarray(cells).dtype == bool:
+            costs = costs[np.asarray(cells)]
+        if costs.shape not in ((), (1,), states.shape):
+            raise WorldError(
+                f"{len(states)} cells need one cost or {len(states)} costs, not an array of shape {costs.shape}"
+            )
+        return self._set_weights(states, np.broadcast_to(costs, states.shape))
 
     def _set_free(self, cells: Cells, value: int) -> int:
         changed = kernel_edits.set_free(
@@ -365,10 +392,15 @@ class Grid:
         wrong = ~(np.isfinite(costs) & (costs > 0))
         if wrong.any():
             raise WorldError(f"a cost must be a positive number, not {costs[wrong][0]}; use block() to make a wall")
-        weights = np.rint(costs * self._unit).astype(np.int64)
-        if len(weights) and (weights.max() > self._heaviest or weights.min() < 1):
-            low, high = 1 / self._unit, self._heaviest / self._unit
+        units = costs * self._unit
+        if len(units) and (units.max() > _HEAVIEST or units.min() < _COARSEST_EDIT):
+            low, high = _COARSEST_EDIT / self._unit, _HEAVIEST / self._unit
             raise WorldError(f"on this grid costs must lie between {low:.3g} and {high:.3g}")
+        dearer = float((costs - self.view.cost[states]).sum())
+        if dearer > self._room:
+            raise WorldError(f"these costs are too large for this grid; they may rise by {self._room:.3g} altogether")
+        self._room -= dearer
+        weights = np.rint(units).astype(np.int64)
         view = self.view
         changed = kernel_edits.set_weight(
             self._moves, self._width, view.weight, view.cost, view.bounds,
@@ -395,3 +427,7 @@ class Grid:
                 return ((array[:, 0] + 1) * self._width + array[:, 1] + 1).astype(np.int64)
         checked = [self._point(point, "cell") for point in points]
         return np.array([(row + 1) * self._width + col + 1 for row, col in checked], np.int64)
+
+
+def _point_of(width: int, state: int) -> Point:
+    return state // width - 1, state % width - 1

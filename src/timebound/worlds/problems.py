@@ -45,11 +45,16 @@ def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float
     """
     from ..episode import Agent
 
-    low, high = cost if cost is not None else (0.0, np.inf)
-    if not (low <= high and low >= 0):
-        raise SpecError(f"a cost range is (low, high) with 0 <= low <= high, not ({low:g}, {high:g})")
-    if seed < 0:
-        raise SpecError(f"a seed is a whole number from 0 up, not {seed}")
+    try:
+        low, high = cost if cost is not None else (0.0, np.inf)
+        sound = bool(0 <= low <= high)
+    except (TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise SpecError(f"a cost range is (low, high) with 0 <= low <= high, not {cost!r}")
+    for what, value in (("seed", seed), ("n", n)):
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+            raise SpecError(f"{what} is a whole number from 0 up, not {value!r}")
     random = np.random.default_rng(seed)
     for _ in range(n):
         seen: list[float] = []
@@ -69,7 +74,7 @@ def _pairs(world: AnyWorld, random: np.random.Generator, high: float) -> Iterato
     """Random pairs of different states, less those that are known without a search not to do."""
     left = _TRIES
     for _ in range(_TRIES):
-        pairs = world.random_states(32, random).reshape(-1, 2)
+        pairs = world.random_states(2048, random).reshape(-1, 2)
         for start, goal in pairs[world.plausible(pairs, high)]:
             if left == 0:
                 return

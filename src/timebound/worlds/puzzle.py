@@ -37,7 +37,7 @@ class TilePuzzle:
         self.shape = (rows, cols)
         self.states = 1 << 14  # room to begin with; tables grow as states are met
         self.spare: list[Workspace] = []
-        self.changes = ChangeLog(self)
+        self.changes = ChangeLog(int)  # a puzzle does not change
         self.view = PuzzleView(rows, cols, 0, np.zeros(1, np.int64))
 
     @property

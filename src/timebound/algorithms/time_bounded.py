@@ -1,0 +1,328 @@
+"""The time-bounded family: TBA*, TB-WA*, TB-GBFS. One best-first search, rooted where the agent started, in slices.
+
+TBA* (Björnsson, Bulitko and Sturtevant 2009) runs A* a few expansions per move and lets the agent walk along the path
+to the most promising open state. When that path changes, the agent steps back along its tree until it meets the new
+one. TB-BFS (Hernández, Asín and Baier 2014) is the same for any best-first search. So this is one algorithm; its
+members differ in the evaluation f = g_weight g + h_weight h, and in how a tick's budget R is split:
+
+* TBA*: floor(R r) expansions, and c parents followed for each expansion's worth of the rest (r = 0.9, c = 10). A path
+  takes several ticks to trace; the old one stays in force until then. Once the search has found the goal, all of R
+  goes to tracing.
+* TB-WA*, TB-GBFS: R expansions (their k), and the path is traced whole every tick, as published.
+
+Chosen where the papers are silent or slip:
+
+* The location is saved before the agent moves (000's line 30 stands too late).
+* floor(R r) is at least 1, and so is what is traced.
+* Closed states stay closed (``reopen=true`` opens them again). A step back goes to the state's parent of now.
+* With nothing left of its path, the agent steps back; at the root it returns to where it came from.
+* Late acting (row L of Table 1) steps between start and one neighbour until the whole path is known.
+* A path to the goal is final once no open state is better; ``steady=true`` never rejects that one.
+* When the world is edited, the search starts again from where the agent stands.
+* A budget in milliseconds is split r : 1 - r in time.
+
+Stepping back needs arcs that lead both ways, so directed graphs are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.best_first import SEARCH, advance, begin, best_open, cost_so_far, parent
+from ..kernels.jit import inlined, now_ns
+from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, RUNNING, WEIGHT_MAX, WEIGHT_ONE
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.tables import intern, state_of
+from ..kernels.views import degree, edits, successor
+from ..kernels.workspace import Workspace, records
+from .registry import Algorithm, Parameter, World
+
+FOLLOW = np.dtype(
+    [
+        ("begun", np.int64),
+        ("edits", np.int64),  # the world's edit count when the search began
+        ("expansions", np.int64),  # per tick, N_E
+        ("traces", np.int64),  # parents followed per tick, N_T; INFINITE: the whole path every tick
+        ("traces_after", np.int64),  # the same once the goal is found
+        ("share", np.float64),  # r: the searching part of a budget in time
+        ("steady", np.int64),
+        ("late", np.int64),
+        ("first", np.int64),  # 1 until the first tick is over
+        ("used", np.int64),  # expansions of this tick so far, in case it is interrupted to enlarge an array
+        ("deadline", np.int64),  # when this tick must stop searching and begin tracing
+        ("tracing", np.int64),  # slot to be traced next, or -1 when no trace is under way
+        ("final", np.int64),  # 1 if the path under trace leads to the goal and nothing better is open
+        ("settled", np.int64),  # 1 once the final path is the one being followed
+        ("active", np.int64),  # which of the two paths is being followed
+        ("last", np.int64),  # slot where the agent was before, or -1
+    ]
+)
+
+_CLOCK_STEPS = 256  # parents followed between two looks at the clock
+
+
+class TimeBounded(NamedTuple):
+    """What the agent holds between ticks."""
+
+    table: NamedTuple
+    queue: NamedTuple
+    search: np.ndarray  # one SEARCH record
+    follow: np.ndarray  # one FOLLOW record
+    paths: np.ndarray  # int64[2, ...]: slots of the followed and of the traced path, each at the end of its row
+    fronts: np.ndarray  # int64[2]: where they begin
+    counts: np.ndarray  # one COUNTS record
+    route: np.ndarray  # int64[1]: the next state
+    plan: np.ndarray  # int64[2]
+
+
+@decide.on(TimeBounded)
+def _decide(algorithm, world, clock, s, limit, deadline):
+    table = algorithm.table
+    queue = algorithm.queue
+    search = algorithm.search[0]
+    counts = algorithm.counts[0]
+    follow = algorithm.follow[0]
+    if not follow.begun or follow.edits != edits(world):
+        if begin(world, table, queue, search, counts, s, search.goal) == GROW:
+            return NEEDS_ROOM
+        start_following(world, follow, algorithm.fronts, algorithm.paths)
+    if follow.used == 0 and deadline > 0:
+        follow.deadline = deadline - np.int64((1.0 - follow.share) * (deadline - now_ns(clock)))
+    if search.status == RUNNING:
+        allowed = follow.expansions
+        if follow.first:
+            # So few that the path can be traced in this same tick: the agent must have one to follow.
+            allowed = min(allowed, follow.traces)
+        before = counts.expanded
+        status = advance(
+            world, table, queue, search, counts, clock, min(allowed - follow.used, limit), follow.deadline
+        )  # fmt: skip
+        follow.used += counts.expanded - before
+        if status == GROW:
+            return NEEDS_ROOM
+    if search.status == EXHAUSTED:
+        return NO_WAY
+    here = intern(table, s)
+    waiting = follow.late and search.status != FOUND
+    if not (follow.settled or waiting):
+        traced = trace(world, table, queue, search, follow, algorithm.paths, algorithm.fronts, here)
+        if not traced:
+            return NEEDS_ROOM
+    follow.used = 0
+    follow.first = 0
+    there = next_slot(world, table, search, follow, counts, algorithm.paths, algorithm.fronts, here)
+    if there < 0:
+        return 0
+    follow.last = here
+    algorithm.route[0] = state_of(table, there)
+    algorithm.plan[0] = 0
+    algorithm.plan[1] = 1
+    return 1
+
+
+@inlined
+def start_following(world, follow, fronts, paths):
+    """A new search has begun: no path is followed, none is under trace."""
+    follow.begun = 1
+    follow.edits = edits(world)
+    follow.first = 1
+    follow.used = 0
+    follow.deadline = 0
+    follow.tracing = -1
+    follow.final = 0
+    follow.settled = 0
+    follow.last = -1
+    fronts[0] = paths.shape[1]
+    fronts[1] = paths.shape[1]
+
+
+@inlined
+def trace(world, table, queue, search, follow, paths, fronts, here):
+    """Trace the path to the most promising state some steps further; follow it when done. False: no room."""
+    size = paths.shape[1]
+    fresh = 1 - follow.active
+    if follow.tracing < 0:
+        follow.tracing = best_open(world, table, queue, search)
+        follow.final = search.status == FOUND
+        fronts[fresh] = size
+    steps = follow.traces_after if search.status == FOUND else follow.traces
+    # Of a path that is traced anew every tick only the part beyond the agent matters.
+    whole = follow.traces < INFINITE or follow.final
+    floor = -1 if whole else cost_so_far(table, search, here)
+    while steps > 0:
+        if fronts[fresh] == 0:
+            return False
+        slot = follow.tracing
+        fronts[fresh] -= 1
+        paths[fresh, fronts[fresh]] = slot
+        steps -= 1
+        if slot == here or slot == search.root or cost_so_far(table, search, slot) <= floor:
+            follow.tracing = -1
+            end = cost_so_far(table, search, paths[fresh, size - 1])
+            stays = follow.steady and not follow.final and fronts[follow.active] < size
+            if not (stays and end < cost_so_far(table, search, paths[follow.active, size - 1])):
+                follow.active = fresh
+                follow.settled = follow.final
+            break
+        follow.tracing = parent(world, table, search, slot)
+    return True
+
+
+@inlined
+def next_slot(world, table, search, follow, counts, paths, fronts, here):
+    """Where to step: along the path if the agent is on it, else back; -1 if it cannot move."""
+    size = paths.shape[1]
+    row = follow.active
+    if follow.late and not follow.settled:
+        return some_neighbour(world, table, search) if here == search.root else search.root
+    # g grows along a path, so halving finds the only place where the agent can be on it.
+    low = fronts[row]
+    high = size - 1
+    g = cost_so_far(table, search, here)
+    while low < high:
+        middle = (low + high) // 2
+        if cost_so_far(table, search, paths[row, middle]) < g:
+            low = middle + 1
+        else:
+            high = middle
+    if low < size - 1 and paths[row, low] == here:
+        return paths[row, low + 1]
+    if here != search.root:
+        counts.back_moves += 1
+        return search.root if follow.late else parent(world, table, search, here)
+    return follow.last
+
+
+@inlined
+def some_neighbour(world, table, search):
+    """The slot of one legal successor of the root, for late acting; -1 if it has none.
+
+    The paper chooses at random. Starting the count at a number hashed from the root does so and repeats itself.
+    """
+    s = state_of(table, search.root)
+    many = degree(world, s)
+    for i in range(many):
+        t, c = successor(world, s, (i + (((s & 0xFFFFFF) * 40503) >> 8)) % many)
+        if c >= 0:
+            return intern(table, t)
+    return np.int64(-1)
+
+
+class TimeBoundedPlanner:
+    """The Python half: owns the arrays, lends them to the kernels, enlarges them when asked."""
+
+    def __init__(
+        self,
+        world: World,
+        goal: int,
+        budget: Any,
+        *,
+        g_weight: float = 1.0,
+        h_weight: float = 1.0,
+        reopen: bool = False,
+        share: float = 1.0,
+        ratio: float = 0.0,
+        steady: bool = False,
+        late: bool = False,
+    ) -> None:
+        self._workspace = Workspace.of(world)
+        search, follow = records(SEARCH), records(FOLLOW)
+        search["goal"] = goal
+        search["g_weight"] = int(g_weight * WEIGHT_ONE)
+        search["h_weight"] = int(h_weight * WEIGHT_ONE)
+        search["reopen"] = reopen
+        resources = budget.expansions
+        follow["share"], follow["steady"], follow["late"] = share, steady, late
+        # Without a bound on expansions (a budget in time, or none) a path is traced whole.
+        follow["expansions"] = INFINITE if resources is None else max(1, int(resources * share + 1e-9))
+        follow["traces"] = follow["traces_after"] = INFINITE
+        if resources is not None and ratio > 0:
+            follow["traces"] = max(1, int((resources - follow["expansions"][0]) * ratio + 1e-9))
+            follow["traces_after"] = max(1, int(resources * ratio + 1e-9))
+        self.state = TimeBounded(
+            self._workspace.table,
+            self._workspace.queue,
+            search,
+            follow,
+            np.empty((2, 1024), np.int64),
+            np.full(2, 1024),
+            records(COUNTS),
+            np.empty(1, np.int64),
+            np.zeros(2, np.int64),
+        )
+
+    def enlarge(self) -> None:
+        """Double whatever is full."""
+        state = self.state
+        if state.fronts.min() == 0:
+            size = state.paths.shape[1]
+            paths = np.empty((2, 2 * size), np.int64)
+            paths[:, size:] = state.paths
+            self.state = state._replace(paths=paths, fronts=state.fronts + size)
+        else:
+            self._workspace.enlarge()
+            self.state = state._replace(table=self._workspace.table, queue=self._workspace.queue)
+
+    def memory_bytes(self) -> int:
+        """Bytes of the states held and of the two paths."""
+        paths = self.state.paths.shape[1] * 2 - int(self.state.fronts.sum())
+        return self._workspace.bytes_for(int(self.state.counts["states"][0])) + 8 * paths
+
+    def release(self) -> None:
+        """Give the arrays back for the next search in this world."""
+        self._workspace.release()
+
+
+def needs_both_ways(world: Any) -> str | None:
+    """The family steps back along its own tree."""
+    if world.undirected:
+        return None
+    return "the agent must be able to step back, and this graph has one-way arcs; use a* or wa*"
+
+
+_WEIGHT = Parameter("weight", float, 2.0, "how much more the heuristic counts", low=1.0, high=WEIGHT_MAX)
+_REOPEN = Parameter("reopen", bool, False, "open a closed state again when it is reached more cheaply")
+
+TBA_STAR = Algorithm(
+    name="tba*",
+    summary="A* in slices; the agent walks towards the most promising state meanwhile",
+    paper="Björnsson, Bulitko and Sturtevant 2009",
+    parameters=(
+        Parameter("r", float, 0.9, "share of the budget for expansions", low=0.01, high=0.99),
+        Parameter("c", float, 10.0, "parents followed for the price of one expansion", low=1.0, high=1000.0),
+        Parameter("steady", bool, False, "switch only to a path whose end has at least the same g"),
+        Parameter(
+            "acting",
+            str,
+            "early",
+            "walk at once, or step to and fro until the path is known",
+            choices=("early", "late"),
+        ),
+        _REOPEN,
+    ),
+    make=lambda world, goal, budget, r, c, steady, acting, reopen: TimeBoundedPlanner(
+        world, goal, budget, share=r, ratio=c, steady=steady, late=acting == "late", reopen=reopen
+    ),
+    refuses=needs_both_ways,
+)
+
+TB_WEIGHTED_A_STAR = Algorithm(
+    name="tb-wa*",
+    summary="TBA* on weighted A*: finds the goal sooner, dithers less",
+    paper="Hernández, Asín and Baier 2014",
+    parameters=(_WEIGHT, _REOPEN),
+    make=lambda world, goal, budget, weight, reopen: TimeBoundedPlanner(
+        world, goal, budget, h_weight=weight, reopen=reopen
+    ),
+    refuses=needs_both_ways,
+)
+
+TB_GREEDY = Algorithm(
+    name="tb-gbfs",
+    summary="TBA* on greedy best-first search: fewest back-moves",
+    paper="Hernández, Asín and Baier 2014",
+    make=lambda world, goal, budget: TimeBoundedPlanner(world, goal, budget, g_weight=0.0),
+    refuses=needs_both_ways,
+)
