@@ -174,9 +174,7 @@ class Agent:
         _whole("commit, the number of moves per decision,", commit)
         if move_limit is not None:
             _whole("move_limit", move_limit)
-        refusal = self.spec.algorithm.refuses(world) if self.spec.algorithm.refuses else None
-        if refusal:
-            raise SpecError(f"{self.spec.algorithm.name}: {refusal}")
+        self._check_refusal()
         here = world.state_of(start, "start")
         there = world.state_of(goal, "goal")
         self._view = world.view_for(there)
@@ -195,6 +193,12 @@ class Agent:
         time_limit = self.budget.milliseconds
         self._nanoseconds = max(1, round(time_limit * 1e6)) if time_limit is not None else 0
         self._move_limit = int(move_limit) if move_limit is not None else UNLIMITED
+
+    def _check_refusal(self) -> None:
+        algorithm = self.spec.algorithm
+        refusal = algorithm.refuses(self.world) if algorithm.refuses else None
+        if refusal:
+            raise SpecError(f"{algorithm.name}: {refusal}")
 
     @property
     def done(self) -> bool:
@@ -238,6 +242,7 @@ class Agent:
 
     def _run(self, ticks: int) -> None:
         last = self.ticks + ticks
+        self._check_refusal()  # an edit may have made a graph one-way
         while not self.done and self.ticks < last:
             status = loop.run(
                 self._view,

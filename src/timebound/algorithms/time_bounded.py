@@ -13,13 +13,13 @@ members differ in the evaluation f = g_weight g + h_weight h, and in how a tick'
 Chosen where the papers are silent or slip:
 
 * The location is saved before the agent moves (000's line 30 stands too late).
-* floor(R r) is at least 1, and so is what is traced.
+* floor(R r) is at least 1, and so is N_T. Following a parent counts as a step, ending the trace does not.
 * Closed states stay closed (``reopen=true`` opens them again). A step back goes to the state's parent of now.
 * With nothing left of its path, the agent steps back; at the root it returns to where it came from.
 * Late acting (row L of Table 1) steps between start and one neighbour until the whole path is known.
 * A path to the goal is final once no open state is better; ``steady=true`` never rejects that one.
 * When the world is edited, the search starts again from where the agent stands.
-* A budget in milliseconds is split r : 1 - r in time.
+* A budget in milliseconds is split r : 1 - r in time, with r = 0.9 for the others too.
 
 Stepping back needs arcs that lead both ways, so directed graphs are refused.
 """
@@ -35,7 +35,7 @@ from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, RUNNING, WEIGHT_MAX, WEIGHT_ONE
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
 from ..kernels.tables import intern, state_of
-from ..kernels.views import degree, edits, successor
+from ..kernels.views import aim, degree, edits, estimate, locate, successor
 from ..kernels.workspace import Workspace, records
 from .registry import Algorithm, Parameter, World
 
@@ -52,6 +52,7 @@ FOLLOW = np.dtype(
         ("first", np.int64),  # 1 until the first tick is over
         ("used", np.int64),  # expansions of this tick so far, in case it is interrupted to enlarge an array
         ("deadline", np.int64),  # when this tick must stop searching and begin tracing
+        ("steps", np.int64),  # parents that may still be followed in this tick; -1 between ticks
         ("tracing", np.int64),  # slot to be traced next, or -1 when no trace is under way
         ("final", np.int64),  # 1 if the path under trace leads to the goal and nothing better is open
         ("settled", np.int64),  # 1 once the final path is the one being followed
@@ -60,7 +61,7 @@ FOLLOW = np.dtype(
     ]
 )
 
-_CLOCK_STEPS = 256  # parents followed between two looks at the clock
+_CLOCK_MASK = 255  # parents followed between two looks at the clock
 
 
 class TimeBounded(NamedTuple):
@@ -107,9 +108,16 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     here = intern(table, s)
     waiting = follow.late and search.status != FOUND
     if not (follow.settled or waiting):
-        traced = trace(world, table, queue, search, follow, algorithm.paths, algorithm.fronts, here)
-        if not traced:
+        if follow.steps < 0:
+            follow.steps = follow.traces_after if search.status == FOUND else follow.traces
+        clocked = 0 if follow.first else deadline
+        if not trace(
+            world, table, queue, search, follow, algorithm.paths, algorithm.fronts, here, clock, clocked
+        ):  # fmt: skip
             return NEEDS_ROOM
+        follow.steps = -1
+        if search.status == EXHAUSTED:
+            return NO_WAY
     follow.used = 0
     follow.first = 0
     there = next_slot(world, table, search, follow, counts, algorithm.paths, algorithm.fronts, here)
@@ -130,6 +138,7 @@ def start_following(world, follow, fronts, paths):
     follow.first = 1
     follow.used = 0
     follow.deadline = 0
+    follow.steps = -1
     follow.tracing = -1
     follow.final = 0
     follow.settled = 0
@@ -139,35 +148,40 @@ def start_following(world, follow, fronts, paths):
 
 
 @inlined
-def trace(world, table, queue, search, follow, paths, fronts, here):
+def trace(world, table, queue, search, follow, paths, fronts, here, clock, deadline):
     """Trace the path to the most promising state some steps further; follow it when done. False: no room."""
     size = paths.shape[1]
     fresh = 1 - follow.active
     if follow.tracing < 0:
         follow.tracing = best_open(world, table, queue, search)
+        if follow.tracing < 0:
+            return True  # nothing is open: the search has just found out that there is no way
         follow.final = search.status == FOUND
         fronts[fresh] = size
-    steps = follow.traces_after if search.status == FOUND else follow.traces
     # Of a path that is traced anew every tick only the part beyond the agent matters.
     whole = follow.traces < INFINITE or follow.final
     floor = -1 if whole else cost_so_far(table, search, here)
-    while steps > 0:
-        if fronts[fresh] == 0:
-            return False
+    while fronts[fresh] > 0:
         slot = follow.tracing
+        done = slot == here or slot == search.root or cost_so_far(table, search, slot) <= floor
+        if not done:
+            # Not before the first 255 steps of a tick, so that every tick makes headway.
+            late = deadline > 0 and follow.steps & _CLOCK_MASK == 1 and now_ns(clock) > deadline
+            if follow.steps == 0 or late:
+                return True
         fronts[fresh] -= 1
         paths[fresh, fronts[fresh]] = slot
-        steps -= 1
-        if slot == here or slot == search.root or cost_so_far(table, search, slot) <= floor:
+        if done:
             follow.tracing = -1
             end = cost_so_far(table, search, paths[fresh, size - 1])
             stays = follow.steady and not follow.final and fronts[follow.active] < size
             if not (stays and end < cost_so_far(table, search, paths[follow.active, size - 1])):
                 follow.active = fresh
                 follow.settled = follow.final
-            break
+            return True
         follow.tracing = parent(world, table, search, slot)
-    return True
+        follow.steps -= 1
+    return False
 
 
 @inlined
@@ -188,6 +202,7 @@ def next_slot(world, table, search, follow, counts, paths, fronts, here):
         else:
             high = middle
     if low < size - 1 and paths[row, low] == here:
+        fronts[row] = low + 1  # what has been walked is dropped
         return paths[row, low + 1]
     if here != search.root:
         counts.back_moves += 1
@@ -199,14 +214,23 @@ def next_slot(world, table, search, follow, counts, paths, fronts, here):
 def some_neighbour(world, table, search):
     """The slot of one legal successor of the root, for late acting; -1 if it has none.
 
-    The paper chooses at random. Starting the count at a number hashed from the root does so and repeats itself.
+    The paper chooses at random. Counting to a number hashed from the root's estimate does so and repeats itself.
     """
     s = state_of(table, search.root)
-    many = degree(world, s)
-    for i in range(many):
-        t, c = successor(world, s, (i + (((s & 0xFFFFFF) * 40503) >> 8)) % many)
+    h = estimate(world, aim(world, search.goal), s, locate(world, s))
+    legal = 0
+    for i in range(degree(world, s)):
+        t, c = successor(world, s, i)
+        legal += c >= 0
+    if legal == 0:
+        return np.int64(-1)
+    chosen = (((h & 0xFFFFFF) * 40503) >> 8) % legal
+    for i in range(degree(world, s)):
+        t, c = successor(world, s, i)
         if c >= 0:
-            return intern(table, t)
+            if chosen == 0:
+                return intern(table, t)
+            chosen -= 1
     return np.int64(-1)
 
 
@@ -234,7 +258,7 @@ class TimeBoundedPlanner:
         search["h_weight"] = int(h_weight * WEIGHT_ONE)
         search["reopen"] = reopen
         resources = budget.expansions
-        follow["share"], follow["steady"], follow["late"] = share, steady, late
+        follow["share"], follow["steady"], follow["late"] = min(share, 0.9), steady, late
         # Without a bound on expansions (a budget in time, or none) a path is traced whole.
         follow["expansions"] = INFINITE if resources is None else max(1, int(resources * share + 1e-9))
         follow["traces"] = follow["traces_after"] = INFINITE

@@ -187,6 +187,8 @@ def best_open(world, table, queue, note):
         cursor = settle(queue, cursor)
         if cursor[0] >= note.goal_f >> shift:
             slot = note.goal_slot
+            if slot < 0:
+                note.status = EXHAUSTED
             break
         slot = top(queue, cursor)
         if not word_at(table, slot) & CLOSED:
