@@ -17,10 +17,10 @@ class Error(Exception):
 
     >>> import timebound as tb
     >>> try:
-    ...     tb.agent("b*", tb.Grid([[1, 1]]), (0, 0), (0, 1))
+    ...     tb.agent("dijkstar", tb.Grid([[1, 1]]), (0, 0), (0, 1))
     ... except tb.Error as error:
     ...     print(error)
-    there is no algorithm 'b*'; did you mean 'a*'?
+    there is no algorithm 'dijkstar'; did you mean 'dijkstra'?
     """
 
 
