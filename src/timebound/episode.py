@@ -134,8 +134,10 @@ class Result:
 
 
 def _whole(what: str, value: Any) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value < UNLIMITED:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise SpecError(f"{what} must be a whole number of at least 1, not {value!r}")
+    if value >= UNLIMITED:
+        raise SpecError(f"{what} cannot be as large as {value}; leave it out for no limit")
 
 
 def _plain(point: Any) -> Any:
@@ -209,6 +211,11 @@ class Agent:
     def status(self) -> str:
         """``active``, ``reached``, ``unreachable`` or ``move-limit``."""
         return _STATUS.get(int(self._note["status"][0]), "active")
+
+    @property
+    def goal(self) -> Any:
+        """Where the agent wants to be."""
+        return self.world.point_of(int(self._note["goal"][0]))
 
     @property
     def position(self) -> Any:
