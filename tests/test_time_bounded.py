@@ -201,7 +201,10 @@ def test_lemma_1_and_theorem_2(case: Case, k: int, weight: float) -> None:
         step.length for here in reachable(case.twin, case.start) for step in case.twin.successors(here)
     )  # fmt: skip
     result = tb.solve(case.world, case.start, case.goal, f"tb-wa*:weight={weight}", budget=k)
-    assert result.expansions == whole.expansions
+    assert result.expansions <= whole.expansions
+    if result.expansions < whole.expansions:
+        # It stood on the goal before the search was sure of it; until then every tick was used to the full.
+        assert (result.expansions_per_move == k).all()
     found_in = int(np.flatnonzero(result.expansions_per_move)[-1])  # the tick of the last expansion finds the goal
     before = path_length(case.twin, points(result.path)[: found_in + 1])
     bound = (whole.expansions - 1) // k * dearest
