@@ -17,6 +17,7 @@ RECORD_FIELDS = {
     *("cost", "moves", "waits", "first_move_lag", "expansions", "learning_expansions", "back_moves"),
     *("non_optimal_moves", "revisits", "planning_seconds", "memory_states", "memory_bytes", "optimal"),
     *("suboptimality", "states_per_move_mean", "states_per_move_median", "states_per_move_max"),
+    *("back_moves_percent", "restarts", "astray"),
     *("microseconds_per_move", "commit", "move_limit", "jobs"),
     *("timebound_version", "python_version", "numpy_version", "numba_version"),
 }

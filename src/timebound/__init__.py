@@ -19,6 +19,7 @@ _HOMES = {
     "Problem": "worlds.problems",
     "Scenario": "worlds.problems",
     "problems": "worlds.problems",
+    "RandomChanges": "worlds.changes",
     "generate": "worlds.generate",
     "agent": "episode",
     "solve": "episode",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from .episode import Agent, Budget, Result, Validation, agent, solve, validate
     from .errors import Error, MapError, MoveError, ProblemError, SpecError, WorldError
     from .worlds import generate
+    from .worlds.changes import RandomChanges
     from .worlds.graph import Graph
     from .worlds.grid import Grid
     from .worlds.problems import Problem, Scenario, problems

@@ -9,16 +9,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from .algorithms import Spec, parse_spec
-from .errors import MoveError, ProblemError, SpecError
+from .errors import MoveError, ProblemError, SpecError, WorldError
 from .kernels import loop
 from .kernels.best_first import SEARCH
 from .kernels.layout import COUNTS, WEIGHT_ONE
 from .kernels.paths import count_non_optimal, walk
 from .kernels.workspace import Workspace, records
+from .worlds.changes import ChangeLog, Schedule
+from .worlds.grid import Grid
 
 __all__ = ["Agent", "Budget", "Result", "Validation", "agent", "solve", "validate"]
 
 UNLIMITED = 1 << 60
+_PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
 _LONGEST = 86_400_000.0  # milliseconds in a day
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
 
@@ -37,6 +40,9 @@ class AnyWorld(Protocol):
     def digest(self) -> str: ...
     @property
     def nbytes(self) -> int: ...
+
+    changes: ChangeLog
+
     def view_for(self, goal: int) -> Any: ...
     def state_of(self, point: Any, what: str = ...) -> int: ...
     def point_of(self, state: int) -> Any: ...
@@ -116,7 +122,10 @@ class Result:
     learning_expansions: int
     back_moves: int
     non_optimal_moves: int | None
+    back_moves_percent: float | None
     revisits: int
+    restarts: int
+    astray: int
     planning_seconds: float
     memory_states: int
     memory_bytes: int
@@ -180,14 +189,13 @@ class Agent:
         here = world.state_of(start, "start")
         there = world.state_of(goal, "goal")
         self._view = world.view_for(there)
-        self._planner = self.spec.algorithm.make(world, there, self.budget, **self.spec.parameters)
-        # An agent that is dropped half-way gives its arrays back too.
-        self._release = weakref.finalize(self, self._planner.release)
+        self._borrow(there)
         self._trail = np.empty(1024, np.int64)
         self._trail[0] = here
         self._spent = np.empty(1024, np.int64)
         self._clock = np.zeros(2, np.int64)
         self._memory_bytes = 0
+        self._proved = -1  # the world's edit count when the goal was proved to be out of reach
         self._note = records(loop.EPISODE)
         self._note["position"], self._note["goal"], self._note["commit"] = here, there, commit
         self._note["status"] = loop.REACHED if here == there else loop.ACTIVE
@@ -195,6 +203,11 @@ class Agent:
         time_limit = self.budget.milliseconds
         self._nanoseconds = max(1, round(time_limit * 1e6)) if time_limit is not None else 0
         self._move_limit = int(move_limit) if move_limit is not None else UNLIMITED
+
+    def _borrow(self, goal: int) -> None:
+        self._planner = self.spec.algorithm.make(self.world, goal, self.budget, **self.spec.parameters)
+        # An agent that is dropped half-way gives its arrays back too.
+        self._release = weakref.finalize(self, self._planner.release)
 
     def _check_refusal(self) -> None:
         algorithm = self.spec.algorithm
@@ -204,13 +217,19 @@ class Agent:
 
     @property
     def done(self) -> bool:
-        """Whether the episode is over: the goal reached, proved unreachable, or the moves used up."""
-        return bool(self._note["status"][0] != loop.ACTIVE)
+        """Whether the episode is over: the goal reached, proved unreachable, or the moves used up.
+
+        A proof that there is no way holds until the world is edited; then the agent has more to do.
+        """
+        return self.status != "active"
 
     @property
     def status(self) -> str:
-        """``active``, ``reached``, ``unreachable`` or ``move-limit``."""
-        return _STATUS.get(int(self._note["status"][0]), "active")
+        """``active``, ``reached``, ``unreachable`` (in the world as it is now) or ``move-limit``."""
+        status = int(self._note["status"][0])
+        if status == loop.UNREACHABLE and self.world.changes.edited[0] != self._proved:
+            return "active"
+        return _STATUS.get(status, "active")
 
     @property
     def goal(self) -> Any:
@@ -247,22 +266,42 @@ class Agent:
         self._run(UNLIMITED >> 1 if ticks is None else int(ticks))
         return self
 
+    def wait(self, ticks: int = 1) -> Agent:
+        """Let so many ticks pass without planning or moving; they count as waits."""
+        _whole("ticks", ticks)
+        while len(self._spent) < self.ticks + ticks:
+            self._spent = np.concatenate([self._spent, np.empty_like(self._spent)])
+        self._spent[self.ticks : self.ticks + ticks] = 0
+        self._note["lag"] += ticks if self.moves == 0 else 0
+        self._note["ticks"] += ticks
+        return self
+
     def _run(self, ticks: int) -> None:
         last = self.ticks + ticks
+        changes = self.world.changes
+        changes.catch_up()
         self._check_refusal()  # an edit may have made a graph one-way
+        if not self.done and int(self._note["status"][0]) == loop.UNREACHABLE:
+            self._wake()
         while not self.done and self.ticks < last:
-            status = loop.run(
-                self._view,
-                self._planner.state,
-                self._trail,
-                self._spent,
-                self._note,
-                self._clock,
-                last - self.ticks,
-                self._limit,
-                self._nanoseconds,
-                self._move_limit,
-            )
+            changes.catch_up()
+            changes.enter()
+            try:
+                status = loop.run(
+                    self._view,
+                    self._planner.state,
+                    self._trail,
+                    self._spent,
+                    self._note,
+                    self._clock,
+                    last - self.ticks,
+                    self._limit,
+                    self._nanoseconds,
+                    self._move_limit,
+                )
+                self._proved = int(changes.edited[0])
+            finally:
+                changes.leave()
             if status == loop.GROW_DIARY:
                 self._trail = np.concatenate([self._trail, np.empty_like(self._trail)])
                 self._spent = np.concatenate([self._spent, np.empty_like(self._spent)])
@@ -273,10 +312,22 @@ class Agent:
                 raise AssertionError(f"{self.spec} expanded {spent} states on one move, above its budget {self.budget}")
             elif status == loop.ILLEGAL:
                 raise AssertionError(f"{self.spec} asked for a move from {self.position} that the world does not allow")
+            elif status == loop.UNREACHABLE and self.done:
+                break
+            elif status == loop.UNREACHABLE:
+                self._wake()
         if self.done and self._release.alive:
             # The arrays go to the next agent; only their size is remembered.
             self._memory_bytes = self._planner.memory_bytes()
             self._release()
+
+    def _wake(self) -> None:
+        """The world has changed since the proof that there is no way: go on as a new search, with the same books."""
+        counts = self._planner.state.counts
+        self._release()
+        self._borrow(int(self._note["goal"][0]))
+        self._planner.state.counts[:] = counts
+        self._note["status"] = loop.ACTIVE
 
     def result(self, optimal: float | str | None = None) -> Result:
         """The record of the episode so far. ``optimal``: the optimal cost if known, or ``"compute"``."""
@@ -285,6 +336,7 @@ class Agent:
         best, non_optimal = self._optimum(optimal, trail)
         cost = self.cost
         ratio = None
+        back_moves = int(counts["back_moves"][0])
         if best is not None and self.status == "reached":
             ratio = cost / best if best > 0 else 1.0
         return Result(
@@ -299,9 +351,12 @@ class Agent:
             expansions=int(counts["expanded"][0]),
             expansions_per_move=self._spent[: self.ticks].copy(),
             learning_expansions=int(counts["learning"][0]),
-            back_moves=int(counts["back_moves"][0]),
+            back_moves=back_moves,
             non_optimal_moves=non_optimal,
+            back_moves_percent=100 * back_moves / max(non_optimal, 1) if non_optimal is not None else None,
             revisits=len(trail) - len(set(trail.tolist())),
+            restarts=int(counts["restarts"][0]),
+            astray=int(counts["astray"][0]),
             planning_seconds=float(self._note["nanoseconds"][0]) * 1e-9,
             memory_states=int(self._note["peak"][0]),
             memory_bytes=self._memory_bytes if self.done else self._planner.memory_bytes(),
@@ -336,12 +391,16 @@ def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | N
     view, workspace = world.view_for(goal), Workspace.of(world)
     search, counts = records(SEARCH), records(COUNTS)
     search["g_weight"], search["reopen"] = WEIGHT_ONE, 1
-    while True:
-        wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail)
-        if wrong >= 0:
-            workspace.release()
-            return int(wrong)
-        workspace.enlarge()
+    world.changes.enter()
+    try:
+        while True:
+            wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail)
+            if wrong >= 0:
+                return int(wrong)
+            workspace.enlarge()
+    finally:
+        world.changes.leave()
+        workspace.release()
 
 
 def agent(
@@ -377,8 +436,12 @@ def solve(
     commit: int = 1,
     move_limit: int | None = None,
     optimal: float | str | None = None,
+    changes: Schedule | None = None,
 ) -> Result:
     """A whole episode: walk from ``start`` to ``goal`` and report how it went.
+
+    With ``changes``, such as ``RandomChanges(rate=5)``, the world changes on the way; the episode has a copy of its
+    own. An agent with no way to go waits for the next change; after a thousand in vain it gives up as unreachable.
 
     >>> import timebound as tb
     >>> world = tb.Grid([[1, 1, 1], [1, 0, 0], [1, 1, 1]])
@@ -386,9 +449,32 @@ def solve(
     >>> result.status, result.cost, result.path.tolist()
     ('reached', 6.0, [[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]])
     """
-    return (
-        Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit).run().result(optimal)
-    )  # fmt: skip
+    options: dict[str, Any] = {"budget": budget, "commit": commit, "move_limit": move_limit}
+    if changes is None:
+        return Agent(spec, world, start, goal, **options).run().result(optimal)
+    best = _optimum_before(world, start, goal) if optimal == "compute" else optimal
+    if not isinstance(world, Grid):
+        raise WorldError("changes on a schedule are for grids; edit a graph between an agent's steps instead")
+    world = world.copy()
+    changes.begin(world)
+    walker = Agent(spec, world, start, goal, **options)
+    in_vain = 0
+    while in_vain < _PATIENCE:
+        before = walker.ticks
+        walker.run(changes.every)
+        if walker.status in ("reached", "move-limit"):
+            break
+        in_vain = in_vain + 1 if walker.status == "unreachable" else 0
+        if walker.ticks < before + changes.every:
+            walker.wait(before + changes.every - walker.ticks)
+        changes.change(world, [walker.position, walker.goal])
+    return walker.result(best)
+
+
+def _optimum_before(world: AnyWorld, start: Any, goal: Any) -> float | None:
+    """The optimal cost in the world as it is at first."""
+    reference = Agent("a*", world, start, goal).run()
+    return reference.cost if reference.status == "reached" else None
 
 
 @dataclass(frozen=True)

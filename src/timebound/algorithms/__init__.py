@@ -9,7 +9,7 @@ from ..errors import SpecError, nearest
 from .complete import A_STAR, DIJKSTRA, GREEDY, WEIGHTED_A_STAR
 from .ida_star import IDA_STAR
 from .registry import Algorithm, Parameter, Planner
-from .time_bounded import TB_GREEDY, TB_WEIGHTED_A_STAR, TBA_STAR
+from .time_bounded import REPEATED_TB_WEIGHTED_A_STAR, TB_GREEDY, TB_WEIGHTED_A_STAR, TBA_STAR
 
 __all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "parse_spec"]
 
@@ -24,6 +24,7 @@ REGISTRY: dict[str, Algorithm] = {
         TBA_STAR,
         TB_WEIGHTED_A_STAR,
         TB_GREEDY,
+        REPEATED_TB_WEIGHTED_A_STAR,
     )
 }
 

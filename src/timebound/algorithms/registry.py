@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..errors import SpecError, nearest
 from ..kernels.workspace import Searchable
+from ..worlds.changes import ChangeLog
 
 __all__ = ["Algorithm", "Parameter", "Planner", "World"]
 
@@ -17,6 +18,7 @@ class World(Searchable, Protocol):
 
     view: NamedTuple
     undirected: bool
+    changes: ChangeLog
 
 
 class Planner(Protocol):

@@ -1,4 +1,4 @@
-"""The time-bounded family: TBA*, TB-WA*, TB-GBFS. One best-first search, rooted where the agent started, in slices.
+"""The time-bounded family: TBA*, TB-WA*, TB-GBFS, RTB-WA*. One best-first search in slices, and an agent that follows.
 
 TBA* (Björnsson, Bulitko and Sturtevant 2009) runs A* a few expansions per move and lets the agent walk along the path
 to the most promising open state. When that path changes, the agent steps back along its tree until it meets the new
@@ -8,7 +8,11 @@ members differ in the evaluation f = g_weight g + h_weight h, and in how a tick'
 * TBA*: floor(R r) expansions, and c parents followed for each expansion's worth of the rest (r = 0.9, c = 10). A path
   takes several ticks to trace; the old one stays in force until then. Once the search has found the goal, all of R
   goes to tracing.
-* TB-WA*, TB-GBFS: R expansions (their k), and the path is traced whole every tick, as published.
+* TB-WA*, TB-GBFS, RTB-WA*: R expansions (their k), and the path is traced whole every tick, as published.
+
+When the world is edited, the search starts again from where the agent stands. RTB-WA* with lazy restarts (Algorithm 3
+of 2014, ``holds`` below) does so only if an arc ahead has become dearer, or if an arc has become cheaper and a way
+through it may cost less than 1/w of the rest of the path.
 
 Chosen where the papers are silent or slip:
 
@@ -18,8 +22,13 @@ Chosen where the papers are silent or slip:
 * With nothing left of its path, the agent steps back; at the root it returns to where it came from.
 * Late acting (row L of Table 1) steps between start and one neighbour until the whole path is known.
 * A path to the goal is final once no open state is better; ``steady=true`` never rejects that one.
-* When the world is edited, the search starts again from where the agent stands.
+* Shortcuts: putting a state of the path on the open list costs as much as following a parent.
 * A budget in milliseconds is split r : 1 - r in time, with r = 0.9 for the others too.
+* Lazy restarts: "ahead" includes the way back to the path. "Dearer" and "the rest" mean against the costs that the
+  search saw. Arcs that became cheaper are judged once the path reaches the goal: until then its cost says nothing
+  about the way to the goal, and Theorem 3 would not hold. A path traced later through a tree that has seen edits is
+  checked arc by arc, for parts of it may have been edited while it was not the path; if it fails, the search starts
+  again at once with what is left of the tick's budget, and the agent waits if that is nothing.
 
 Stepping back needs arcs that lead both ways, so directed graphs are refused.
 """
@@ -30,25 +39,43 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.best_first import SEARCH, advance, begin, best_open, cost_so_far, parent
+from ..kernels.best_first import SEARCH, advance, begin, best_open, cost_so_far, open_in_turn, parent
+from ..kernels.edits import LogView, through
 from ..kernels.jit import inlined, now_ns
-from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, RUNNING, WEIGHT_MAX, WEIGHT_ONE
+from ..kernels.layout import (
+    COUNTS,
+    EXHAUSTED,
+    FOUND,
+    GROW,
+    INFINITE,
+    RUNNING,
+    STAMP_SHIFT,
+    WEIGHT_MAX,
+    WEIGHT_ONE,
+    WEIGHT_SHIFT,
+)
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
-from ..kernels.tables import intern, state_of
-from ..kernels.views import aim, degree, edits, estimate, locate, successor
+from ..kernels.tables import intern, state_of, word_of
+from ..kernels.views import aim, cost_between, degree, edits, estimate, locate, successor
 from ..kernels.workspace import Workspace, records
 from .registry import Algorithm, Parameter, World
 
 FOLLOW = np.dtype(
     [
         ("begun", np.int64),
-        ("edits", np.int64),  # the world's edit count when the search began
+        ("edits", np.int64),  # the world's edit count when last looked at
+        ("lazy", np.int64),  # 1: an edit does not always start the search again
+        ("stale", np.int64),  # 1 if the world has been edited since the search began
+        ("heard", np.int64),  # entries of the world's log that have been judged
         ("expansions", np.int64),  # per tick, N_E
         ("traces", np.int64),  # parents followed per tick, N_T; INFINITE: the whole path every tick
         ("traces_after", np.int64),  # the same once the goal is found
         ("share", np.float64),  # r: the searching part of a budget in time
         ("steady", np.int64),
         ("late", np.int64),
+        ("shortcuts", np.int64),  # 1: look for a way from the agent to the final path while stepping back
+        ("cutting", np.int64),  # what is being done about one: nothing, SEARCHING, TRACING or WALKING
+        ("price", np.float64),  # c: parents followed for the price of an expansion
         ("first", np.int64),  # 1 until the first tick is over
         ("used", np.int64),  # expansions of this tick so far, in case it is interrupted to enlarge an array
         ("deadline", np.int64),  # when this tick must stop searching and begin tracing
@@ -56,10 +83,13 @@ FOLLOW = np.dtype(
         ("tracing", np.int64),  # slot to be traced next, or -1 when no trace is under way
         ("final", np.int64),  # 1 if the path under trace leads to the goal and nothing better is open
         ("settled", np.int64),  # 1 once the final path is the one being followed
+        ("held", np.int64),  # states in memory when it was found
         ("active", np.int64),  # which of the two paths is being followed
         ("last", np.int64),  # slot where the agent was before, or -1
     ]
 )
+
+SEARCHING, TRACING, WALKING = 1, 2, 3  # a shortcut
 
 _CLOCK_MASK = 255  # parents followed between two looks at the clock
 
@@ -71,10 +101,15 @@ class TimeBounded(NamedTuple):
     queue: NamedTuple
     search: np.ndarray  # one SEARCH record
     follow: np.ndarray  # one FOLLOW record
+    log: LogView  # the world's log of edits
     paths: np.ndarray  # int64[2, ...]: slots of the followed and of the traced path, each at the end of its row
     fronts: np.ndarray  # int64[2]: where they begin
+    cut_table: NamedTuple  # of the search for a shortcut; without shortcuts the same as table and queue, and unused
+    cut_queue: NamedTuple
+    cut: np.ndarray  # one SEARCH record
+    cut_counts: np.ndarray  # one COUNTS record
     counts: np.ndarray  # one COUNTS record
-    route: np.ndarray  # int64[1]: the next state
+    route: np.ndarray  # int64[...]: the next state, or the states of a shortcut
     plan: np.ndarray  # int64[2]
 
 
@@ -82,45 +117,68 @@ class TimeBounded(NamedTuple):
 def _decide(algorithm, world, clock, s, limit, deadline):
     table = algorithm.table
     queue = algorithm.queue
+    paths = algorithm.paths
+    fronts = algorithm.fronts
     search = algorithm.search[0]
     counts = algorithm.counts[0]
     follow = algorithm.follow[0]
-    if not follow.begun or follow.edits != edits(world):
-        if begin(world, table, queue, search, counts, s, search.goal) == GROW:
-            return NEEDS_ROOM
-        start_following(world, follow, algorithm.fronts, algorithm.paths)
-    if follow.used == 0 and deadline > 0:
-        follow.deadline = deadline - np.int64((1.0 - follow.share) * (deadline - now_ns(clock)))
-    if search.status == RUNNING:
-        allowed = follow.expansions
-        if follow.first:
-            # So few that the path can be traced in this same tick: the agent must have one to follow.
-            allowed = min(allowed, follow.traces)
-        before = counts.expanded
-        status = advance(
-            world, table, queue, search, counts, clock, min(allowed - follow.used, limit), follow.deadline
-        )  # fmt: skip
-        follow.used += counts.expanded - before
-        if status == GROW:
-            return NEEDS_ROOM
-    if search.status == EXHAUSTED:
-        return NO_WAY
-    here = intern(table, s)
-    waiting = follow.late and search.status != FOUND
-    if not (follow.settled or waiting):
-        if follow.steps < 0:
-            follow.steps = follow.traces_after if search.status == FOUND else follow.traces
-        clocked = 0 if follow.first else deadline
-        if not trace(
-            world, table, queue, search, follow, algorithm.paths, algorithm.fronts, here, clock, clocked
-        ):  # fmt: skip
-            return NEEDS_ROOM
-        follow.steps = -1
-        if search.status == EXHAUSTED:
-            return NO_WAY
+    last = counts.expanded + limit
+    if follow.begun and follow.edits != edits(world):
+        follow.edits = edits(world)
+        follow.stale = 1
+        if not follow.lazy or not holds(world, algorithm.log, table, search, follow, paths, fronts, s):
+            follow.begun = 0
+            counts.restarts += 1
+    elif follow.cutting == WALKING and algorithm.plan[0] < algorithm.plan[1]:
+        return algorithm.plan[1] - algorithm.plan[0]
+    while True:
+        if not follow.begun:
+            if begin(world, table, queue, search, counts, s, search.goal) == GROW:
+                return NEEDS_ROOM
+            start_following(world, algorithm.log, follow, fronts, paths)
+        here = intern(table, s)
+        if follow.used == 0 and deadline > 0:
+            follow.deadline = deadline - np.int64((1.0 - follow.share) * (deadline - now_ns(clock)))
+        if search.status == RUNNING:
+            allowed = follow.expansions
+            if follow.first:
+                # So few that the path can be traced in this same tick: the agent must have one to follow.
+                allowed = min(allowed, follow.traces)
+            before = counts.expanded
+            status = advance(
+                world, table, queue, search, counts, clock,
+                min(allowed - follow.used, last - before), follow.deadline,
+            )  # fmt: skip
+            follow.used += counts.expanded - before
+            if status == GROW:
+                return NEEDS_ROOM
+        if not (search.status == EXHAUSTED or follow.settled or (follow.late and search.status != FOUND)):
+            if follow.steps < 0:
+                follow.steps = follow.traces_after if search.status == FOUND else follow.traces
+            clocked = 0 if follow.first else deadline
+            if not trace(world, table, queue, search, follow, paths, fronts, here, clock, clocked):
+                return NEEDS_ROOM
+            follow.steps = -1
+            if follow.settled:
+                counts.astray = place_on_path(table, search, paths, fronts, follow.active, here) < 0
+                follow.held = counts.states
+        if not follow.stale:
+            if search.status == EXHAUSTED:
+                return NO_WAY
+            break
+        if search.status != EXHAUSTED and holds(world, algorithm.log, table, search, follow, paths, fronts, s):
+            break
+        # The tree belongs to a world that is no more. A new one is never stale: this happens once in a tick.
+        follow.begun = 0
+        counts.restarts += 1
+    off = follow.settled and place_on_path(table, search, paths, fronts, follow.active, here) < 0
+    if off and follow.shortcuts:
+        ready = find_shortcut(algorithm, world, clock, s, last - counts.expanded, deadline)
+        if ready != 0:
+            return ready
     follow.used = 0
     follow.first = 0
-    there = next_slot(world, table, search, follow, counts, algorithm.paths, algorithm.fronts, here)
+    there = next_slot(world, table, search, follow, counts, paths, fronts, here)
     if there < 0:
         return 0
     follow.last = here
@@ -131,10 +189,13 @@ def _decide(algorithm, world, clock, s, limit, deadline):
 
 
 @inlined
-def start_following(world, follow, fronts, paths):
+def start_following(world, log, follow, fronts, paths):
     """A new search has begun: no path is followed, none is under trace."""
     follow.begun = 1
     follow.edits = edits(world)
+    follow.stale = 0
+    follow.heard = log.total[0]
+    follow.cutting = 0
     follow.first = 1
     follow.used = 0
     follow.deadline = 0
@@ -159,7 +220,7 @@ def trace(world, table, queue, search, follow, paths, fronts, here, clock, deadl
         follow.final = search.status == FOUND
         fronts[fresh] = size
     # Of a path that is traced anew every tick only the part beyond the agent matters.
-    whole = follow.traces < INFINITE or follow.final
+    whole = follow.traces < INFINITE or follow.final or follow.stale
     floor = -1 if whole else cost_so_far(table, search, here)
     while fronts[fresh] > 0:
         slot = follow.tracing
@@ -185,15 +246,11 @@ def trace(world, table, queue, search, follow, paths, fronts, here, clock, deadl
 
 
 @inlined
-def next_slot(world, table, search, follow, counts, paths, fronts, here):
-    """Where to step: along the path if the agent is on it, else back; -1 if it cannot move."""
-    size = paths.shape[1]
-    row = follow.active
-    if follow.late and not follow.settled:
-        return some_neighbour(world, table, search) if here == search.root else search.root
+def place_on_path(table, search, paths, fronts, row, here):
+    """Where on a path the agent is; -1 if it is not, or only at its end."""
     # g grows along a path, so halving finds the only place where the agent can be on it.
     low = fronts[row]
-    high = size - 1
+    high = paths.shape[1] - 1
     g = cost_so_far(table, search, here)
     while low < high:
         middle = (low + high) // 2
@@ -201,13 +258,154 @@ def next_slot(world, table, search, follow, counts, paths, fronts, here):
             low = middle + 1
         else:
             high = middle
-    if low < size - 1 and paths[row, low] == here:
-        fronts[row] = low + 1  # what has been walked is dropped
-        return paths[row, low + 1]
+    return low if low < paths.shape[1] - 1 and paths[row, low] == here else np.int64(-1)
+
+
+@inlined
+def next_slot(world, table, search, follow, counts, paths, fronts, here):
+    """Where to step: along the path if the agent is on it, else back; -1 if it cannot move."""
+    row = follow.active
+    if follow.late and not follow.settled:
+        return some_neighbour(world, table, search) if here == search.root else search.root
+    k = place_on_path(table, search, paths, fronts, row, here)
+    if k >= 0:
+        fronts[row] = k + 1  # what has been walked is dropped
+        return paths[row, k + 1]
     if here != search.root:
         counts.back_moves += 1
         return search.root if follow.late else parent(world, table, search, here)
     return follow.last
+
+
+@inlined
+def holds(world, log, table, search, follow, paths, fronts, s):
+    """Whether the search may go on in a world that has been edited: RestartSearch? of Algorithm 3, the other way."""
+    rest = remaining(world, table, search, paths, fronts, follow.active, intern(table, s))
+    if rest < 0:
+        return False
+    if not follow.settled:
+        return True
+    fresh = log.total[0] - follow.heard
+    if fresh > log.entries.shape[0]:
+        return False  # so many edits that the log has lost some
+    # w c' < rest, with w in fixed point.
+    bound = ((rest << WEIGHT_SHIFT) - 1) // search.h_weight + 1
+    to_s = aim(world, s)
+    to_goal = aim(world, search.goal)
+    first = follow.heard
+    follow.heard = log.total[0]
+    if estimate(world, to_goal, s, locate(world, s)) >= bound:
+        return True  # no way through any arc can be estimated lower than the straight one
+    for k in range(first, first + fresh):
+        if through(world, log.entries[k % log.entries.shape[0]], to_s, to_goal, bound) < bound:
+            return False
+    return True
+
+
+@inlined
+def remaining(world, table, search, paths, fronts, row, here):
+    """What the way back to the path and along it costs; -1 if an arc on it is shut, or dearer than the search saw."""
+    size = paths.shape[1]
+    total = np.int64(0)
+    if fronts[row] == size:
+        return total
+    slot = here
+    k = place_on_path(table, search, paths, fronts, row, slot)
+    while k < 0 and slot != search.root and slot != paths[row, size - 1]:
+        back = parent(world, table, search, slot)
+        known = cost_so_far(table, search, slot) - cost_so_far(table, search, back)
+        c = cost_between(world, state_of(table, slot), state_of(table, back))
+        if c < 0 or c > known:
+            return np.int64(-1)
+        total += known
+        slot = back
+        k = place_on_path(table, search, paths, fronts, row, slot)
+    if k < 0:
+        return total
+    while k < size - 1:
+        u = paths[row, k]
+        v = paths[row, k + 1]
+        known = cost_so_far(table, search, v) - cost_so_far(table, search, u)
+        c = cost_between(world, state_of(table, u), state_of(table, v))
+        if c < 0 or c > known:
+            return np.int64(-1)
+        total += known
+        k += 1
+    return total
+
+
+@inlined
+def find_shortcut(algorithm, world, clock, s, limit, deadline):
+    """Enhancement 1: A* from the path to the agent. Returns the moves ready, 0 if it found nothing, or NEEDS_ROOM.
+
+    The states of the path are its roots, each with its distance to the goal as g. They need not all be opened at
+    once: f = g + h never falls from the goal backwards, so the next one is opened when its turn comes.
+    """
+    table = algorithm.table
+    paths = algorithm.paths
+    fronts = algorithm.fronts
+    search = algorithm.search[0]
+    follow = algorithm.follow[0]
+    counts = algorithm.counts[0]
+    cut_table = algorithm.cut_table
+    cut_queue = algorithm.cut_queue
+    cut = algorithm.cut[0]
+    cut_counts = algorithm.cut_counts[0]
+    row = follow.active
+    end = paths.shape[1] - 1
+    follow.cutting = SEARCHING
+    if begin(world, cut_table, cut_queue, cut, cut_counts, search.goal, s) == GROW:
+        return NEEDS_ROOM
+    reach = cost_so_far(table, search, paths[row, end])
+    steps = np.int64(min(limit, 1 << 40) * follow.price)
+    k = end - 1
+    while steps > 0:
+        if k >= fronts[row]:
+            slot = paths[row, k]
+            done = open_in_turn(
+                world, cut_table, cut_queue, cut, state_of(table, paths[row, k + 1]), state_of(table, slot),
+                reach - cost_so_far(table, search, slot),
+            )  # fmt: skip
+            if done == GROW:
+                return NEEDS_ROOM
+            if done == FOUND:
+                k -= 1
+                steps -= 1
+                continue
+        if cut.status != RUNNING:
+            break
+        before = cut_counts.expanded
+        if advance(world, cut_table, cut_queue, cut, cut_counts, clock, 1, 0) == GROW:
+            return NEEDS_ROOM
+        counts.expanded += cut_counts.expanded - before
+        steps -= np.int64(follow.price)
+        if deadline > 0 and now_ns(clock) > deadline:
+            break
+    counts.states = follow.held + cut_counts.states
+    follow.cutting = 0
+    if cut.status != FOUND:
+        return 0
+    # From the agent to the first state of the path; from there on the path is followed as before.
+    slot = cut.goal_slot
+    ready = np.int64(0)
+    on_path = False
+    while not on_path:
+        if ready == algorithm.route.shape[0]:
+            follow.cutting = TRACING
+            return NEEDS_ROOM
+        slot = parent(world, cut_table, cut, slot)
+        t = state_of(cut_table, slot)
+        algorithm.route[ready] = t
+        ready += 1
+        seen = word_of(table, t) > search.top >> STAMP_SHIFT << STAMP_SHIFT
+        on_path = slot == cut.root or (
+            seen and place_on_path(table, search, paths, fronts, row, intern(table, t)) >= 0
+        )  # fmt: skip
+    follow.cutting = WALKING
+    follow.used = 0
+    algorithm.plan[0] = 0
+    algorithm.plan[1] = ready
+    return ready
 
 
 @inlined
@@ -250,15 +448,21 @@ class TimeBoundedPlanner:
         ratio: float = 0.0,
         steady: bool = False,
         late: bool = False,
+        shortcuts: bool = False,
+        lazy: bool = False,
     ) -> None:
         self._workspace = Workspace.of(world)
-        search, follow = records(SEARCH), records(FOLLOW)
+        self._cut = Workspace.of(world) if shortcuts else self._workspace
+        search, follow, cut = records(SEARCH), records(FOLLOW), records(SEARCH)
+        cut["g_weight"] = cut["h_weight"] = WEIGHT_ONE
+        cut["reopen"] = 1
         search["goal"] = goal
         search["g_weight"] = int(g_weight * WEIGHT_ONE)
         search["h_weight"] = int(h_weight * WEIGHT_ONE)
         search["reopen"] = reopen
         resources = budget.expansions
         follow["share"], follow["steady"], follow["late"] = min(share, 0.9), steady, late
+        follow["shortcuts"], follow["lazy"], follow["price"] = shortcuts, lazy, max(ratio, 1.0)
         # Without a bound on expansions (a budget in time, or none) a path is traced whole.
         follow["expansions"] = INFINITE if resources is None else max(1, int(resources * share + 1e-9))
         follow["traces"] = follow["traces_after"] = INFINITE
@@ -270,17 +474,28 @@ class TimeBoundedPlanner:
             self._workspace.queue,
             search,
             follow,
+            world.changes.view,
             np.empty((2, 1024), np.int64),
             np.full(2, 1024),
+            self._cut.table,
+            self._cut.queue,
+            cut,
             records(COUNTS),
-            np.empty(1, np.int64),
+            records(COUNTS),
+            np.empty(64, np.int64),
             np.zeros(2, np.int64),
         )
 
     def enlarge(self) -> None:
         """Double whatever is full."""
         state = self.state
-        if state.fronts.min() == 0:
+        cutting = int(state.follow["cutting"][0])
+        if cutting == TRACING:
+            self.state = state._replace(route=np.empty(2 * len(state.route), np.int64))
+        elif cutting == SEARCHING:
+            self._cut.enlarge()
+            self.state = state._replace(cut_table=self._cut.table, cut_queue=self._cut.queue)
+        elif state.fronts.min() == 0:
             size = state.paths.shape[1]
             paths = np.empty((2, 2 * size), np.int64)
             paths[:, size:] = state.paths
@@ -288,6 +503,8 @@ class TimeBoundedPlanner:
         else:
             self._workspace.enlarge()
             self.state = state._replace(table=self._workspace.table, queue=self._workspace.queue)
+            if self._cut is self._workspace:
+                self.state = self.state._replace(cut_table=self._cut.table, cut_queue=self._cut.queue)
 
     def memory_bytes(self) -> int:
         """Bytes of the states held and of the two paths."""
@@ -297,6 +514,8 @@ class TimeBoundedPlanner:
     def release(self) -> None:
         """Give the arrays back for the next search in this world."""
         self._workspace.release()
+        if self._cut is not self._workspace:
+            self._cut.release()
 
 
 def needs_both_ways(world: Any) -> str | None:
@@ -316,6 +535,7 @@ TBA_STAR = Algorithm(
     parameters=(
         Parameter("r", float, 0.9, "share of the budget for expansions", low=0.01, high=0.99),
         Parameter("c", float, 10.0, "parents followed for the price of one expansion", low=1.0, high=1000.0),
+        Parameter("shortcut", bool, False, "look for a shorter way to the solution path while stepping back to it"),
         Parameter("steady", bool, False, "switch only to a path whose end has at least the same g"),
         Parameter(
             "acting",
@@ -326,8 +546,16 @@ TBA_STAR = Algorithm(
         ),
         _REOPEN,
     ),
-    make=lambda world, goal, budget, r, c, steady, acting, reopen: TimeBoundedPlanner(
-        world, goal, budget, share=r, ratio=c, steady=steady, late=acting == "late", reopen=reopen
+    make=lambda world, goal, budget, r, c, shortcut, steady, acting, reopen: TimeBoundedPlanner(
+        world,
+        goal,
+        budget,
+        share=r,
+        ratio=c,
+        shortcuts=shortcut,
+        steady=steady,
+        late=acting == "late",
+        reopen=reopen,
     ),
     refuses=needs_both_ways,
 )
@@ -348,5 +576,26 @@ TB_GREEDY = Algorithm(
     summary="TBA* on greedy best-first search: fewest back-moves",
     paper="Hernández, Asín and Baier 2014",
     make=lambda world, goal, budget: TimeBoundedPlanner(world, goal, budget, g_weight=0.0),
+    refuses=needs_both_ways,
+)
+
+REPEATED_TB_WEIGHTED_A_STAR = Algorithm(
+    name="rtb-wa*",
+    summary="TB-WA* for worlds that change: searches again only when an edit matters",
+    paper="Hernández, Asín and Baier 2014",
+    parameters=(
+        _WEIGHT,
+        Parameter(
+            "restart",
+            str,
+            "lazy",
+            "search again when an edit may matter, or after any",
+            choices=("lazy", "eager"),
+        ),
+        _REOPEN,
+    ),
+    make=lambda world, goal, budget, weight, restart, reopen: TimeBoundedPlanner(
+        world, goal, budget, h_weight=weight, lazy=restart == "lazy", reopen=reopen
+    ),
     refuses=needs_both_ways,
 )

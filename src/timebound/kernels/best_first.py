@@ -179,6 +179,32 @@ def _expand(world, table, queue, note, counts, limit):
 
 
 @inlined
+def open_in_turn(world, table, queue, note, above, s, g):
+    """Open ``s`` at the price ``g`` as a successor of ``above``, if nothing more promising is open.
+
+    Returns FOUND if that is done (or ``s`` is known to be cheaper), RUNNING if it is not its turn yet, or GROW.
+    """
+    shift = world.shift + WEIGHT_SHIFT
+    f = note.g_weight * g + note.h_weight * estimate(world, aim(world, note.goal), s, locate(world, s))
+    cursor = settle(queue, resume(queue))
+    if f >> shift > min(cursor[0], note.goal_f >> shift):
+        return RUNNING
+    if crowded(queue, cursor, f >> shift, 1) or full(table, 2):
+        return GROW
+    slot = intern(table, s)
+    word = note.top - (g << G_SHIFT)
+    if word_at(table, slot) < word and f < note.goal_f:
+        for i in range(degree(world, above)):
+            t, c = successor(world, above, i)
+            if t == s and c >= 0:
+                write(table, slot, word + (i & ((1 << DIRECTION_BITS) - 1)), intern(table, above))
+        cursor = push(queue, cursor, f >> shift, slot)
+        note.status = RUNNING
+    suspend(queue, cursor)
+    return FOUND
+
+
+@inlined
 def best_open(world, table, queue, note):
     """The slot of the most promising state: the one to be expanded next, or the goal's; -1 if there is none."""
     cursor = resume(queue)

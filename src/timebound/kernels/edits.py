@@ -6,34 +6,50 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import inlined, kernel
-from .layout import COLS, ROWS
+from .jit import generic, inlined, kernel
+from .layout import COLS, INFINITE, ROWS
+from .views import VECTOR, GraphView, GridView, PuzzleView, TerrainView, estimate, locate, successor
 
-__all__ = ["DEARER", "LogView", "label_components", "legal_moves", "log_arc", "set_free", "set_weight"]
+__all__ = [
+    "BESIDE_SHIFT",
+    "CELL_SHIFT",
+    "LEAVING_SHIFT",
+    "NODE_SHIFT",
+    "LogView",
+    "label_components",
+    "legal_moves",
+    "log_change",
+    "set_free",
+    "set_weight",
+    "through",
+]
 
-DEARER = 1
-CHEAPER = -1
+# An entry of the log. On a grid it stands for one edited cell, lowest bit first: 1 if its arcs became cheaper, 0 if
+# dearer; four pairs of diagonal arcs that pass beside the cell; eight directions, each an arc from and one to the
+# cell; the cell. On a graph: the sign, the number of an arc out of a node, the node.
+BESIDE_SHIFT = 1
+LEAVING_SHIFT = 5
+CELL_SHIFT = 13
+NODE_SHIFT = 32
+# The pairs: from the cell north or south of the edited one, in this direction, to the cell east or west of it.
+BESIDE_FROM = np.array([0, 0, 2, 2], dtype=np.int64)
+BESIDE_STEP = np.array([6, 7, 4, 5], dtype=np.int64)
 
 # How a diagonal step depends on the two cells beside it.
 CORNERS_NEVER, CORNERS_ONE, CORNERS_ALWAYS = range(3)
 
 
 class LogView(NamedTuple):
-    """A ring of changed arcs. Readers remember ``total``; one that has fallen a whole ring behind must start over."""
+    """A ring of edits. Readers remember ``total``; one that has fallen a whole ring behind must start over."""
 
-    source: np.ndarray  # int64[ring]
-    target: np.ndarray  # int64[ring]
-    sign: np.ndarray  # int8[ring]: DEARER or CHEAPER
-    total: np.ndarray  # int64[1]: arcs logged since the beginning
+    entries: np.ndarray  # int64[ring]
+    total: np.ndarray  # int64[1]: entries since the beginning
 
 
 @inlined
-def log_arc(log, source, target, sign):
-    """Append one changed arc."""
-    k = log.total[0] % log.source.shape[0]
-    log.source[k] = source
-    log.target[k] = target
-    log.sign[k] = sign
+def log_change(log, entry):
+    """Append one entry."""
+    log.entries[log.total[0] % log.entries.shape[0]] = entry
     log.total[0] += 1
 
 
@@ -71,15 +87,20 @@ def set_free(free, moves, width, directions, corners, cells, value, log):
             continue
         free[cell] = value
         changed += 1
+        leaving = np.int64(moves[cell])
+        beside = 0
         for j in range(9):
             near = cell + (j // 3 - 1) * width + j % 3 - 1
             byte = _legal_byte(free, width, near, directions, corners)
-            differs = byte ^ moves[near]
+            differs = byte ^ np.int64(moves[near])
             moves[near] = byte
-            for i in range(directions):
-                if (differs >> i) & 1:
-                    sign = CHEAPER if (byte >> i) & 1 else DEARER
-                    log_arc(log, near, near + ROWS[i] * width + COLS[i], sign)
+            for pair in range(4):
+                i = BESIDE_FROM[pair]
+                if near == cell + ROWS[i] * width + COLS[i]:
+                    beside |= ((differs >> BESIDE_STEP[pair]) & 1) << pair
+        leaving |= moves[cell]
+        if leaving or beside:
+            log_change(log, (cell << CELL_SHIFT) | (leaving << LEAVING_SHIFT) | (beside << BESIDE_SHIFT) | value)
     return changed
 
 
@@ -91,18 +112,69 @@ def set_weight(moves, width, weight, cost, bounds, cells, weights, costs, log):
         cell = cells[k]
         if cost[cell] == costs[k]:
             continue
-        sign = DEARER if costs[k] > cost[cell] else CHEAPER
+        cheaper = costs[k] < cost[cell]
         weight[cell] = weights[k]
         cost[cell] = costs[k]
         changed += 1
         bounds[0] = min(bounds[0], weights[k])
         bounds[1] = max(bounds[1], weights[k])
-        for i in range(8):
-            if (moves[cell] >> i) & 1:
-                near = cell + ROWS[i] * width + COLS[i]
-                log_arc(log, cell, near, sign)
-                log_arc(log, near, cell, sign)
+        if moves[cell]:
+            log_change(log, (cell << CELL_SHIFT) | (np.int64(moves[cell]) << LEAVING_SHIFT) | np.int64(cheaper))
     return changed
+
+
+@generic
+def through(world, entry, to_s, to_goal, bound):
+    """A lower bound on any way from ``s`` to the goal through an arc that an entry of the log says became cheaper.
+
+    Exact as far as the heuristic goes (the c' of lazy restarting) where it is below ``bound``; INFINITE if no such
+    arc can be used now. ``to_s`` and ``to_goal`` come from ``aim``.
+    """
+
+
+@through.on(GridView, TerrainView)
+def _grid_through(world, entry, to_s, to_goal, bound):
+    if not entry & 1:
+        return INFINITE
+    cell = entry >> CELL_SHIFT
+    place = locate(world, cell)
+    # An arc beside the cell begins and ends one straight step from it, no arc nearer to s or to the goal than that.
+    rough = estimate(world, to_s, cell, place) + estimate(world, to_goal, cell, place) - 2 * to_s[2]
+    if rough >= bound:
+        return rough
+    best = np.int64(INFINITE)
+    for i in range(12):
+        if (entry >> (LEAVING_SHIFT + i if i < 8 else BESIDE_SHIFT + i - 8)) & 1:
+            u = cell
+            step = i
+            if i >= 8:
+                u += ROWS[BESIDE_FROM[i - 8]] * world.width
+                step = BESIDE_STEP[i - 8]
+            v, c = successor(world, u, step)
+            if c >= 0:
+                here = locate(world, u)
+                there = locate(world, v)
+                best = min(best, estimate(world, to_s, u, here) + c + estimate(world, to_goal, v, there))
+                best = min(best, estimate(world, to_s, v, there) + c + estimate(world, to_goal, u, here))
+    return best
+
+
+@through.on(GraphView)
+def _graph_through(world, entry, to_s, to_goal, bound):
+    if not entry & 1:
+        return INFINITE
+    u = entry >> NODE_SHIFT
+    v, c = successor(world, u, (entry & 0xFFFFFFFF) >> 1)
+    if c < 0:
+        return INFINITE
+    # Estimates given as a vector are for the goal alone.
+    known = 0 if world.kind == VECTOR else estimate(world, u, to_s, 0)
+    return known + c + estimate(world, to_goal, v, 0)
+
+
+@through.on(PuzzleView)
+def _puzzle_through(world, entry, to_s, to_goal, bound):
+    return INFINITE  # a puzzle does not change
 
 
 @kernel

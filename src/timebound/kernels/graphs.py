@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .edits import log_arc
+from .edits import NODE_SHIFT, log_change
 from .jit import kernel
 from .layout import INFINITE
 from .queues import HeapQueue, clear, pop, push, settle
@@ -34,6 +34,6 @@ def distances_from(graph, root, distances, keys, items):
 
 
 @kernel
-def log_edit(log, source, target, sign):
-    """Log one changed arc."""
-    log_arc(log, source, target, sign)
+def log_edit(log, source, number, cheaper):
+    """Log a change of the arc out of ``source`` with this number."""
+    log_change(log, (source << NODE_SHIFT) | (number << 1) | cheaper)

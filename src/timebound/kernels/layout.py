@@ -48,5 +48,7 @@ COUNTS = np.dtype(
         ("learning", np.int64),  # of those, expansions made while learning
         ("states", np.int64),  # states in memory: open, closed and learned
         ("back_moves", np.int64),  # steps to the parent because the agent was off its path
+        ("restarts", np.int64),  # searches begun anew because the world had changed
+        ("astray", np.int64),  # 1 if the agent was off the path to the goal when that path was found
     ]
 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from .jit import generic, inlined, kernel, now_ns
 from .paths import add_exactly
-from .views import length
+from .views import length, waiting
 
 __all__ = ["EPISODE", "NEEDS_ROOM", "NO_WAY", "decide", "run"]
 
@@ -69,8 +69,10 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
     counts = algorithm.counts[0]
     plan = algorithm.plan
     route = algorithm.route
-    last_tick = note.ticks + ticks
-    while note.status == ACTIVE and note.ticks < last_tick:
+    first_tick = note.ticks
+    last_tick = first_tick + ticks
+    # After each tick it gives way to whoever waits to edit the world; the caller then calls again.
+    while note.status == ACTIVE and note.ticks < last_tick and (note.ticks == first_tick or not waiting(world)):
         if note.moves + 1 >= trail.shape[0] or note.ticks >= spent.shape[0]:
             return GROW_DIARY
         s = note.position

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .best_first import advance, begin, cost_so_far
 from .jit import inlined, kernel
 from .layout import GROW, INFINITE
 from .tables import intern
-from .views import degree, length, successor
+from .views import cost_between, length
 
 __all__ = ["add_exactly", "count_non_optimal", "walk"]
 
@@ -50,10 +48,6 @@ def count_non_optimal(world, table, queue, search, counts, goal, trail):
     for k in range(trail.shape[0] - 1):
         s = trail[k]
         t = trail[k + 1]
-        cost = np.int64(-1)
-        for i in range(degree(world, s)):
-            u, c = successor(world, s, i)
-            if u == t and c >= 0:
-                cost = c
-        wrong += cost_so_far(table, note, intern(table, s)) != cost + cost_so_far(table, note, intern(table, t))
+        here = cost_so_far(table, note, intern(table, s))
+        wrong += here != cost_between(world, s, t) + cost_so_far(table, note, intern(table, t))
     return wrong

@@ -19,6 +19,7 @@ __all__ = [
     "TerrainView",
     "aim",
     "arc",
+    "cost_between",
     "degree",
     "edits",
     "estimate",
@@ -27,6 +28,7 @@ __all__ = [
     "locate",
     "moved",
     "successor",
+    "waiting",
     "widest",
 ]
 
@@ -44,7 +46,7 @@ class GridView(NamedTuple):
     straight_length: float  # what a straight step costs the user
     diagonal_length: float  # what a diagonal step costs the user
     shift: int  # f >> shift is the bucket of a state in the open list
-    edited: np.ndarray  # int64[1]: how many edits there have been
+    edited: np.ndarray  # int64[2]: how many edits there have been, and whether others wait for the tick to end
 
 
 class TerrainView(NamedTuple):
@@ -139,6 +141,11 @@ def length(world, s, t):
 
 
 @generic
+def cost_between(world, s, t):
+    """The integer cost of stepping from ``s`` to ``t``; negative if that is not a legal step now."""
+
+
+@generic
 def horizon(world):
     """The largest integer cost of any step, and by how much the estimate can rise on one."""
 
@@ -151,6 +158,25 @@ def edits(world):
 @edits.on(GridView, TerrainView, GraphView, PuzzleView)
 def _edits(world):
     return world.edited[0]
+
+
+@generic
+def waiting(world):
+    """Whether another thread waits for the end of the tick to edit the world."""
+
+
+@waiting.on(GridView, TerrainView, GraphView, PuzzleView)
+def _waiting(world):
+    return world.edited[1] != 0
+
+
+@cost_between.on(GridView, TerrainView, GraphView, PuzzleView)
+def _cost_between(world, s, t):
+    for i in range(degree(world, s)):
+        u, c = successor(world, s, i)
+        if u == t and c >= 0:
+            return c
+    return -1
 
 
 # --- grids -------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import ProblemError, WorldError, as_numbers
 from ..kernels import graphs as kernel_graphs
 from ..kernels import views
-from ..kernels.edits import DEARER
+from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
 from ..kernels.views import GraphView
 from .changes import ChangeLog
@@ -165,7 +165,8 @@ class Graph:
         np.cumsum(np.bincount(source, minlength=n), out=first[1:])
         self.states = n
         self.spare: list[Workspace] = []
-        self.changes = ChangeLog(partial(_name_of, self.labels))
+        head = target.astype(np.int32)
+        self.changes = ChangeLog(partial(_arcs_of, self.labels, first, head))
         self._scale_used = scale
         self._source = source
         self._room = float((1 << G_BITS) - 1) / scale / 2  # how much dearer edits may make paths, all together
@@ -173,7 +174,7 @@ class Graph:
         widest = int(np.diff(first).max())
         self.view = GraphView(
             first=first,
-            head=target.astype(np.int32),
+            head=head,
             cost=whole,
             length=length.copy(),
             kind=views.ZERO,
@@ -183,7 +184,7 @@ class Graph:
             octile=np.zeros(2, np.int64),
             widest=widest,
             shift=0,
-            edited=np.zeros(1, np.int64),
+            edited=self.changes.edited,
         )
         # Undirected: every arc has a reverse of the same cost, so an agent can always step back.
         self.undirected = self._symmetric(source, target, length)
@@ -443,15 +444,19 @@ class Graph:
 
     # --- editing ----------------------------------------------------------------------------------------------
 
-    def block(self, source: Any, target: Any) -> int:
-        """Close the arc from ``source`` to ``target``, and its reverse in an undirected graph. Returns how many."""
-        return sum(self._edit(k, blocked=True) for k in self._arcs(source, target))
+    def block(self, source: Any, target: Any, *, later: bool = False) -> int:
+        """Close the arc from ``source`` to ``target``, and its reverse in an undirected graph. Returns how many.
 
-    def unblock(self, source: Any, target: Any) -> int:
+        Any thread may edit: it waits until the searches in this graph have ended their tick. With ``later=True`` it
+        does not wait; the edit is made before the next tick of any agent here, and 0 is returned.
+        """
+        return self._edit_all(later, self._arcs(source, target), None, True)
+
+    def unblock(self, source: Any, target: Any, *, later: bool = False) -> int:
         """Open a closed arc again, at the cost it had."""
-        return sum(self._edit(k, blocked=False) for k in self._arcs(source, target))
+        return self._edit_all(later, self._arcs(source, target), None, False)
 
-    def set_cost(self, source: Any, target: Any, cost: float) -> int:
+    def set_cost(self, source: Any, target: Any, cost: float, *, later: bool = False) -> int:
         """Give an arc a new cost; in a graph made undirected, its reverse too. Returns how many arcs changed."""
         arcs = self._arcs(source, target)
         if not isinstance(cost, (int, float, np.number)) or not (math.isfinite(cost) and cost > 0):
@@ -460,17 +465,25 @@ class Graph:
         if units < _COARSEST and units != int(units):
             least = _COARSEST / self._scale_used
             raise WorldError(f"a cost of {cost:g} is too small for this graph; the least is {least:.3g}")
-        dearer = sum(cost - float(self.view.length[k]) for k in arcs)
-        if dearer > self._room:
-            raise WorldError(
-                f"a cost of {cost:g} is too large for this graph; costs may rise by {self._room:.3g} altogether"
-            )
         if self.view.kind not in (views.ZERO, views.VECTOR) and any(cost < self._made[k] for k in arcs):
             raise WorldError(
                 "an arc cheaper than when the graph was made would break the heuristic; make it with heuristic='zero'"
             )
-        self._room -= dearer
-        return sum(self._edit(k, cost=float(cost)) for k in arcs)
+        return self._edit_all(later, arcs, float(cost), None)
+
+    def _edit_all(self, later: bool, arcs: list[int], cost: float | None, blocked: bool | None) -> int:
+        if later:
+            self.changes.post(partial(self._edit_all, False, arcs, cost, blocked))
+            return 0
+        with self.changes.editing():
+            if cost is not None:
+                dearer = sum(cost - float(self.view.length[k]) for k in arcs)
+                if dearer > self._room:
+                    raise WorldError(
+                        f"a cost of {cost:g} is too large for this graph; costs may rise by {self._room:.3g} altogether"
+                    )
+                self._room -= dearer
+            return sum(self._edit(k, cost, blocked) for k in arcs)
 
     def _arcs(self, source: Any, target: Any) -> list[int]:
         s, t = self.state_of(source), self.state_of(target)
@@ -483,7 +496,7 @@ class Graph:
             found.append(row.start + int(match[0]))
         return found
 
-    def _edit(self, k: int, *, cost: float | None = None, blocked: bool | None = None) -> int:
+    def _edit(self, k: int, cost: float | None, blocked: bool | None) -> int:
         view = self.view
         old = math.inf if view.cost[k] < 0 else float(view.length[k])
         whole = abs(int(view.cost[k]))
@@ -499,10 +512,17 @@ class Graph:
         view.edited[0] += 1
         if self.directed:
             self.undirected = False  # this arc and its reverse, if there is one, no longer match
-        sign = DEARER if new > old else -DEARER
-        kernel_graphs.log_edit(self.changes.view, int(self._source[k]), int(view.head[k]), sign)
+        source = int(self._source[k])
+        kernel_graphs.log_edit(self.changes.view, source, k - int(view.first[source]), int(new < old))
         return 1
 
 
 def _name_of(labels: list[Any] | None, state: int) -> Any:
     return labels[state] if labels is not None else int(state)
+
+
+def _arcs_of(labels: list[Any] | None, first: np.ndarray, head: np.ndarray, entry: int) -> list[tuple[Any, Any, int]]:
+    """The arc that an entry of the log stands for, with +1 for dearer and -1 for cheaper."""
+    source = entry >> NODE_SHIFT
+    target = int(head[first[source] + ((entry & 0xFFFFFFFF) >> 1)])
+    return [(_name_of(labels, source), _name_of(labels, target), 1 - 2 * (entry & 1))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import MapError, ProblemError, WorldError, as_numbers
 from ..kernels import edits as kernel_edits
-from ..kernels.layout import CARDINAL, DIAGONAL, G_BITS
+from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
 from ..kernels.views import GridView, TerrainView
 from .changes import ChangeLog
 from .mapfile import passable, read_map, write_map
@@ -93,8 +93,8 @@ class Grid:
         self.glyphs: np.ndarray | None = None
         self._width = self.shape[1] + 2
         self.states = (self.shape[0] + 2) * self._width
-        self.changes = ChangeLog(partial(_point_of, self._width))
-        self._edited = np.zeros(1, np.int64)
+        self.changes = ChangeLog(partial(_arcs_of, self._width))
+        self._edited = self.changes.edited
         # Computed when first asked for, with the edit count they hold for.
         self._parts: tuple[int, np.ndarray] | None = None
         self._cells_free: tuple[int, np.ndarray] | None = None
@@ -218,6 +218,14 @@ class Grid:
         if self.glyphs is not None:
             larger.glyphs = self.glyphs.repeat(factor, 0).repeat(factor, 1)
         return larger
+
+    def copy(self) -> Grid:
+        """The same world once more; edits to one do not touch the other."""
+        same = Grid(
+            self.free if self._costs is None else self.costs, terrain=self._costs is not None, **self._options()
+        )
+        same.glyphs = self.glyphs
+        return same
 
     def to_graph(self) -> Graph:
         """The same world as a Graph, node by node in row-major order; searches take the same steps on it."""
@@ -344,29 +352,25 @@ class Grid:
 
     # --- editing ----------------------------------------------------------------------------------------------
 
-    def block(self, cells: Cells) -> int:
+    def block(self, cells: Cells, *, later: bool = False) -> int:
         """Turn cells into walls: a point, several points, or a boolean mask. Returns how many changed.
 
-        Costs what it touches. Agents under way notice before their next step.
+        Costs what it touches. Agents under way notice before their next step. Any thread may edit: it waits until the
+        searches in this world have ended their tick. With ``later=True`` it does not wait; the edit is made before
+        the next tick of any agent here (or by ``world.changes.catch_up()``), and 0 is returned.
 
         >>> import timebound as tb
         >>> world = tb.Grid([[1, 1, 1], [1, 1, 1]])
         >>> world.block((0, 1)), world.block([(0, 0), (0, 1)])
         (1, 1)
         """
-        return self._set_free(cells, 0)
+        return self._edit(later, self._set_free, self._cells(cells), 0)
 
-    def unblock(self, cells: Cells) -> int:
+    def unblock(self, cells: Cells, *, later: bool = False) -> int:
         """Make cells free. On terrain, a cell that has never had a cost gets 1. Returns how many changed."""
-        if self._costs is not None:
-            assert isinstance(self.view, TerrainView)
-            fresh = [cell for cell in self._cells(cells) if self._costs[cell] == 0]
-            if fresh:
-                states = np.array(fresh, np.int64)
-                self._set_weights(states, np.ones(len(states)))
-        return self._set_free(cells, 1)
+        return self._edit(later, self._set_free, self._cells(cells), 1)
 
-    def set_cost(self, cells: Cells, cost: float | Sequence[float] | np.ndarray) -> int:
+    def set_cost(self, cells: Cells, cost: float | Sequence[float] | np.ndarray, *, later: bool = False) -> int:
         """Give cells a new cost; they stay free or blocked as they are. Returns how many changed."""
         if self._costs is None:
             raise WorldError("all cells of this grid cost 1; make it with Grid(..., terrain=True) to change that later")
@@ -378,37 +382,55 @@ class Grid:
             raise WorldError(
                 f"{len(states)} cells need one cost or {len(states)} costs, not an array of shape {costs.shape}"
             )
-        return self._set_weights(states, np.broadcast_to(costs, states.shape))
+        costs = np.array(np.broadcast_to(costs, states.shape))
+        self._check_new_costs(costs)
+        return self._edit(later, self._set_weights, states, costs)
 
-    def _set_free(self, cells: Cells, value: int) -> int:
-        changed = kernel_edits.set_free(
-            self._free, self._moves, self._width, *self._rule, self._cells(cells), value, self.changes.view
-        )
-        self._edited[0] += changed > 0
+    def _edit(self, later: bool, edit: Callable[..., int], *args: Any) -> int:
+        if later:
+            self.changes.post(partial(edit, *args))
+            return 0
+        return edit(*args)
+
+    def _set_free(self, states: np.ndarray, value: int) -> int:
+        with self.changes.editing():
+            if self._costs is not None and value:
+                fresh = states[self._costs[states] == 0]
+                if len(fresh):
+                    self._set_weights(fresh, np.ones(len(fresh)))
+            changed = kernel_edits.set_free(
+                self._free, self._moves, self._width, *self._rule, states, value, self.changes.view
+            )
+            self._edited[0] += changed > 0
         return int(changed)
 
-    def _set_weights(self, states: np.ndarray, costs: np.ndarray) -> int:
-        assert isinstance(self.view, TerrainView)
+    def _check_new_costs(self, costs: np.ndarray) -> None:
         wrong = ~(np.isfinite(costs) & (costs > 0))
         if wrong.any():
             raise WorldError(f"a cost must be a positive number, not {costs[wrong][0]}; use block() to make a wall")
-        units = costs * self._unit
-        if len(units) and (units.max() > _HEAVIEST or units.min() < _COARSEST_EDIT):
-            low, high = _COARSEST_EDIT / self._unit, _HEAVIEST / self._unit
+        low, high = _COARSEST_EDIT / self._unit, _HEAVIEST / self._unit
+        if len(costs) and (costs.max() > high or costs.min() < low):
             raise WorldError(f"on this grid costs must lie between {low:.3g} and {high:.3g}")
-        dearer = float((costs - self.view.cost[states]).sum())
-        if dearer > self._room:
-            raise WorldError(f"these costs are too large for this grid; they may rise by {self._room:.3g} altogether")
-        self._room -= dearer
-        weights = np.rint(units).astype(np.int64)
+
+    def _set_weights(self, states: np.ndarray, costs: np.ndarray) -> int:
+        assert isinstance(self.view, TerrainView)
+        self._check_new_costs(costs)
         view = self.view
-        changed = kernel_edits.set_weight(
-            self._moves, self._width, view.weight, view.cost, view.bounds,
-            states, weights, np.ascontiguousarray(costs), self.changes.view,
-        )  # fmt: skip
-        self._edited[0] += changed > 0
-        # Searches begun from now on use a heap; those under way go on with their buckets, only with more of them.
-        self.buckets = self.buckets and view.bounds[1] <= _BUCKET_SPREAD * view.bounds[0]
+        with self.changes.editing():
+            dearer = float((costs - view.cost[states]).sum())
+            if dearer > self._room:
+                raise WorldError(
+                    f"these costs are too large for this grid; they may rise by {self._room:.3g} altogether"
+                )
+            self._room -= dearer
+            weights = np.rint(costs * self._unit).astype(np.int64)
+            changed = kernel_edits.set_weight(
+                self._moves, self._width, view.weight, view.cost, view.bounds,
+                states, weights, costs, self.changes.view,
+            )  # fmt: skip
+            self._edited[0] += changed > 0
+            # Searches begun from now on use a heap; those under way go on with their buckets, only with more of them.
+            self.buckets = self.buckets and bool(view.bounds[1] <= _BUCKET_SPREAD * view.bounds[0])
         return int(changed)
 
     def _cells(self, cells: Cells) -> np.ndarray:
@@ -431,3 +453,18 @@ class Grid:
 
 def _point_of(width: int, state: int) -> Point:
     return state // width - 1, state % width - 1
+
+
+def _arcs_of(width: int, entry: int) -> list[tuple[Point, Point, int]]:
+    """The arcs that an entry of the log stands for, with +1 for dearer and -1 for cheaper."""
+    cell, sign = entry >> kernel_edits.CELL_SHIFT, 1 - 2 * (entry & 1)
+    steps = [(cell, i) for i in range(8) if (entry >> (kernel_edits.LEAVING_SHIFT + i)) & 1]
+    for pair in range(4):
+        if (entry >> (kernel_edits.BESIDE_SHIFT + pair)) & 1:
+            beside = cell + int(ROWS[kernel_edits.BESIDE_FROM[pair]]) * width
+            steps.append((beside, int(kernel_edits.BESIDE_STEP[pair])))
+    arcs = []
+    for u, i in steps:
+        here, there = _point_of(width, u), _point_of(width, u + int(ROWS[i]) * width + int(COLS[i]))
+        arcs += [(here, there, sign), (there, here, sign)]
+    return arcs

@@ -37,8 +37,8 @@ class TilePuzzle:
         self.shape = (rows, cols)
         self.states = 1 << 14  # room to begin with; tables grow as states are met
         self.spare: list[Workspace] = []
-        self.changes = ChangeLog(int)  # a puzzle does not change
-        self.view = PuzzleView(rows, cols, 0, np.zeros(1, np.int64))
+        self.changes = ChangeLog(lambda entry: [])  # a puzzle does not change
+        self.view = PuzzleView(rows, cols, 0, self.changes.edited)
 
     @property
     def solved(self) -> tuple[int, ...]:
