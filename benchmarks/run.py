@@ -1,4 +1,4 @@
-"""Speed, as ratios within one run: timebound's A* against the floor and against other libraries.
+"""Speed, as ratios within one run: timebound's A* against the floor and other libraries, TBA* against A*.
 
 Every query goes through all competitors in turn before the next one starts, so a slow moment of the machine hits all
 of them. Each query is repeated and its best time kept. Run it on a quiet machine: ``make bench``.
@@ -27,6 +27,8 @@ import timebound as tb
 from floor import Floor
 from peers import PEERS
 from timebound.worlds.problems import Problem, Scenario, maps_folder, spread
+
+TBA_BUDGETS = (100, 1000)
 
 
 def world_and_problems(count: int) -> tuple[str, tb.Grid, list[Problem]]:
@@ -65,12 +67,23 @@ def race(world: tb.Grid, problems: list[Problem], repeats: int, say: Callable[[s
     rows = []
     for number, problem in enumerate(problems):
         say(f"problem {number + 1} of {len(problems)}")
-        row: dict[str, Any] = {"optimal": problem.optimal, "floor": math.inf, "planning": math.inf, "seconds": {}}
+        row: dict[str, Any] = {
+            "optimal": problem.optimal,
+            "floor": math.inf,
+            "planning": math.inf,
+            "tba": {},
+            "seconds": {},
+        }
         for repeat in range(repeats):
             row["floor"] = min(row["floor"], floor.nanoseconds_per_cell(problem.start))
             seconds, result = timed(lambda p=problem: tb.solve(world, p.start, p.goal))
             row["expansions"] = result.expansions
             row["planning"] = min(row["planning"], result.planning_seconds)
+            for budget in TBA_BUDGETS:
+                # A whole episode: search, tracing, and every step of the walk.
+                walked = tb.solve(world, problem.start, problem.goal, "tba*", budget=budget)
+                least = min(row["tba"].get(budget, (math.inf, 0))[0], walked.planning_seconds)
+                row["tba"][budget] = least, walked.expansions
             best = row["seconds"]
             best["timebound"] = min(best.get("timebound", math.inf), seconds)
             for peer in peers:
@@ -98,6 +111,29 @@ def tiny_queries(repeats: int = 300) -> dict[str, float]:
             if result.expansions != 10:
                 raise AssertionError(f"expected 10 expansions, saw {result.expansions}")
             times[side].append(seconds * 1e6)
+    return {str(side): median(values) for side, values in times.items()}
+
+
+def embedded_moves(sides: tuple[int, ...] = (512, 2048, 8192), problems: int = 10) -> dict[str, float]:
+    """Median microseconds per move of TBA* (R = 100) for the same problems in ever larger maps, taken in turn."""
+    cells = tb.generate.caves((sides[0], sides[0]), seed=1)
+    worlds = {}
+    for side in sides:
+        larger = np.zeros((side, side), bool)
+        larger[: sides[0], : sides[0]] = cells
+        worlds[side] = tb.Grid(larger)
+    times: dict[int, list[float]] = {side: [] for side in sides}
+    for problem in tb.problems(worlds[sides[0]], problems, seed=1, cost=(150, 600)):
+        agents = {
+            side: tb.agent("tba*", world, problem.start, problem.goal, budget=100) for side, world in worlds.items()
+        }
+        while not all(agent.done for agent in agents.values()):
+            for side, agent in agents.items():
+                before = int(agent._note["nanoseconds"][0])
+                agent.step()
+                times[side].append((int(agent._note["nanoseconds"][0]) - before) / 1e3)
+        if len({agent.moves for agent in agents.values()}) != 1:
+            raise AssertionError("the same problem took different walks")
     return {str(side): median(values) for side, values in times.items()}
 
 
@@ -147,7 +183,12 @@ def summary(race_result: dict[str, Any]) -> dict[str, Any]:
             "times_slower_in_total": theirs / ours,
             "times_slower_per_query": math.exp(sum(each) / len(each)),
         }
+    tba = {}
+    for budget in TBA_BUDGETS:
+        seconds = sum(row["tba"][budget][0] for row in rows)
+        tba[str(budget)] = seconds / sum(row["tba"][budget][1] for row in rows) * 1e9
     return {
+        "tba_ns_per_expansion": tba,
         "floor_ns_per_cell": floor,
         "a_star_ns_per_expansion": search,
         "a_star_over_floor": search / floor,
@@ -165,6 +206,11 @@ def show(report: dict[str, Any]) -> str:
         f"flood fill (the floor)   {speed['floor_ns_per_cell']:6.1f} ns per cell",
         f"timebound A*             {speed['a_star_ns_per_expansion']:6.1f} ns per expansion"
         f"   {speed['a_star_over_floor']:.2f}x the floor",
+        *(
+            f"timebound TBA*, R = {budget:<5s}{each:6.1f} ns per expansion"
+            f"   {each / speed['a_star_ns_per_expansion']:.2f}x A*, the walk included"
+            for budget, each in speed["tba_ns_per_expansion"].items()
+        ),
         "",
         "                        version  queries  ms/query   ours   ratio  ratio of",
         "                                                           of sums   each",
@@ -176,10 +222,15 @@ def show(report: dict[str, Any]) -> str:
             f" {peer['times_slower_per_query']:7.1f}x"
         )
     tiny, start, size = report["tiny"], report["start"], report["bytes_per_cell"]
+    moves = report["embedded"]
+    least, most = min(moves.values()), max(moves.values())
     lines += [
         "",
         f"a query of 10 expansions: {tiny['512']:.1f} us on 512x512, {tiny['8192']:.1f} us on 8192x8192"
         f" ({tiny['8192'] / tiny['512']:.2f}x)",
+        "a move of TBA*, R = 100, the same problems embedded (median): "
+        + ", ".join(f"{value:.2f} us in {side}" for side, value in moves.items())
+        + f" ({most / least:.2f}x)",
         f"bytes per cell: {size['world']:.1f} for the grid, {size['search']:.1f} for a search",
         f"first solve in a new process: {start['cold']:.1f} s with nothing compiled, {start['warm']:.2f} s after that",
     ]
@@ -209,6 +260,7 @@ def main() -> None:
         "speed": summary(race(world, problems, options.repeats, say)),
         "bytes_per_cell": bytes_per_cell(world),
         "tiny": tiny_queries(),
+        "embedded": embedded_moves(),
         "start": start_seconds(),
     }
     say("")

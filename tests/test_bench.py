@@ -18,7 +18,7 @@ RECORD_FIELDS = {
     *("non_optimal_moves", "revisits", "planning_seconds", "memory_states", "memory_bytes", "optimal"),
     *("suboptimality", "states_per_move_mean", "states_per_move_median", "states_per_move_max"),
     *("back_moves_percent", "restarts", "astray"),
-    *("microseconds_per_move", "commit", "move_limit", "jobs"),
+    *("microseconds_per_move", "commit", "move_limit", "change_rate", "change_every", "non_optimal", "jobs"),
     *("timebound_version", "python_version", "numpy_version", "numba_version"),
 }
 
@@ -124,7 +124,7 @@ def test_jobs_change_no_result(folder):
 
 def test_unsolved_problems_are_counted(folder):
     tasks = bench.collect([folder / "second.map"], count=5, cost=(10, 90))
-    rows = bench.summarise(bench.run(tasks, bench.cross(["a*"], [None]), move_limit=3))
+    rows = bench.summarise(bench.run(tasks, bench.cross(["a*"], [None]), bench.Setting(move_limit=3)))
     assert (rows[0]["problems"], rows[0]["solved"], rows[0]["move_limit"]) == (5, 0, 5)
     assert rows[0]["suboptimality_mean"] is None
     assert rows[0]["expansions_mean"] > 0

@@ -199,6 +199,10 @@ def _json(parser: argparse.ArgumentParser) -> None:
 def _episode_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--commit", type=_whole, default=1, metavar="N", help="moves made per decision, default 1")
     parser.add_argument("--move-limit", type=_whole, metavar="N", help="give up after so many moves")
+    parser.add_argument(
+        "--change-rate", type=_number, metavar="P", help="the map changes: P/2 percent of the cells flip"
+    )
+    parser.add_argument("--change-every", type=_whole, default=10, metavar="N", help="after every N ticks, default 10")
 
 
 def _add_solve(commands: Any) -> None:
@@ -221,6 +225,7 @@ examples:
     parser.add_argument("-a", "--algorithm", metavar="SPEC", default="a*", help="NAME or NAME:PARAMETER=VALUE,...")
     parser.add_argument("--budget", metavar="B", help="planning per move: 100 (states) or 2ms; default: no limit")
     _episode_options(parser)
+    parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="of the changes, default 0")
     parser.add_argument("--optimal", action="store_true", help="compute the optimum too, for the suboptimality")
     parser.add_argument("--corners", choices=("never", "one", "always"), help="may a diagonal step pass walls?")
     parser.add_argument("--connectivity", type=_whole, choices=(4, 8), help="neighbours of a cell, default 8")
@@ -257,6 +262,7 @@ lag: ticks before the first move; back: back-moves; re-vis.: revisits.""",
     parser.add_argument("--problems", type=_whole, metavar="N", help="per map; random: default 100; .scen: all")
     parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="of random problems, default 0")
     _episode_options(parser)
+    parser.add_argument("--non-optimal", action="store_true", help="count moves on no optimal path (slower)")
     parser.add_argument(
         "--jobs", type=_whole, default=1, metavar="N", help="threads; more than 1 is faster, but makes times worse"
     )
@@ -351,8 +357,19 @@ def _solve(options: argparse.Namespace) -> int:
         raise Error("--png draws grids, and this is a graph")
     start, goal = opened.place(options.start, "start"), opened.place(options.goal, "goal")
     episode = {"budget": options.budget, "commit": options.commit, "move_limit": options.move_limit}
+    changes = None
+    if options.change_rate is not None:
+        from .worlds.changes import RandomChanges
+
+        changes = RandomChanges(options.change_rate, every=options.change_every, seed=options.seed)
     result = solve(
-        opened.world, start, goal, options.algorithm, **episode, optimal="compute" if options.optimal else None
+        opened.world,
+        start,
+        goal,
+        options.algorithm,
+        **episode,
+        optimal="compute" if options.optimal else None,
+        changes=changes,
     )
     if options.json:
         record = result.to_dict()
@@ -420,9 +437,10 @@ def _bench(options: argparse.Namespace) -> int:
             recompute=options.recompute,
             progress=bar,
         )
-        records = bench.run(
-            tasks, entries, commit=options.commit, move_limit=options.move_limit, jobs=options.jobs, progress=bar
+        setting = bench.Setting(
+            options.commit, options.move_limit, options.change_rate, options.change_every, options.non_optimal
         )
+        records = bench.run(tasks, entries, setting, jobs=options.jobs, progress=bar)
     summary = bench.summarise(records)
     passed_over = sum(task.passed_over for task in tasks)
     if options.csv:

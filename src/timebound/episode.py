@@ -329,11 +329,19 @@ class Agent:
         self._planner.state.counts[:] = counts
         self._note["status"] = loop.ACTIVE
 
-    def result(self, optimal: float | str | None = None) -> Result:
-        """The record of the episode so far. ``optimal``: the optimal cost if known, or ``"compute"``."""
+    def result(self, optimal: float | str | None = None, *, non_optimal: bool | None = None) -> Result:
+        """The record of the episode so far.
+
+        ``optimal`` is the optimal cost if known, or ``"compute"``; ``non_optimal=True`` counts the moves that lie on
+        no optimal path, which takes a search over the whole world, and is what ``"compute"`` does if not told
+        otherwise.
+        """
         counts = self._planner.state.counts
         trail = self._trail[: self.moves + 1].copy()
-        best, non_optimal = self._optimum(optimal, trail)
+        best = self._optimum(optimal, trail)
+        wrong = None
+        if (optimal == "compute" and best is not None) if non_optimal is None else non_optimal:
+            wrong = _non_optimal_moves(self.world, trail, int(self._note["goal"][0]))
         cost = self.cost
         ratio = None
         back_moves = int(counts["back_moves"][0])
@@ -352,8 +360,8 @@ class Agent:
             expansions_per_move=self._spent[: self.ticks].copy(),
             learning_expansions=int(counts["learning"][0]),
             back_moves=back_moves,
-            non_optimal_moves=non_optimal,
-            back_moves_percent=100 * back_moves / max(non_optimal, 1) if non_optimal is not None else None,
+            non_optimal_moves=wrong,
+            back_moves_percent=100 * back_moves / max(wrong, 1) if wrong is not None else None,
             revisits=len(trail) - len(set(trail.tolist())),
             restarts=int(counts["restarts"][0]),
             astray=int(counts["astray"][0]),
@@ -364,20 +372,24 @@ class Agent:
             suboptimality=ratio,
         )
 
-    def _optimum(self, optimal: float | str | None, trail: np.ndarray) -> tuple[float | None, int | None]:
+    def _optimum(self, optimal: float | str | None, trail: np.ndarray) -> float | None:
         if optimal is None:
-            return None, None
+            return None
         if optimal != "compute":
             if isinstance(optimal, str) or not optimal >= 0:
                 raise SpecError(f"optimal is the optimal cost, None or 'compute', not {optimal!r}")
-            return float(optimal), None
+            return float(optimal)
         start, goal = (self.world.point_of(int(state)) for state in (trail[0], self._note["goal"][0]))
         try:
-            reference = Agent("a*", self.world, start, goal).run()
+            return _optimum(self.world, start, goal)
         except ProblemError:  # an edit has since walled in the very cell
-            return None, None
-        best = reference.cost if reference.status == "reached" else None
-        return best, _non_optimal_moves(self.world, trail, int(self._note["goal"][0])) if best is not None else None
+            return None
+
+
+def _optimum(world: AnyWorld, start: Any, goal: Any) -> float | None:
+    """The optimal cost in the world as it is now."""
+    reference = Agent("a*", world, start, goal).run()
+    return reference.cost if reference.status == "reached" else None
 
 
 def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | None:
@@ -436,6 +448,7 @@ def solve(
     commit: int = 1,
     move_limit: int | None = None,
     optimal: float | str | None = None,
+    non_optimal: bool | None = None,
     changes: Schedule | None = None,
 ) -> Result:
     """A whole episode: walk from ``start`` to ``goal`` and report how it went.
@@ -451,8 +464,8 @@ def solve(
     """
     options: dict[str, Any] = {"budget": budget, "commit": commit, "move_limit": move_limit}
     if changes is None:
-        return Agent(spec, world, start, goal, **options).run().result(optimal)
-    best = _optimum_before(world, start, goal) if optimal == "compute" else optimal
+        return Agent(spec, world, start, goal, **options).run().result(optimal, non_optimal=non_optimal)
+    best = _optimum(world, start, goal) if optimal == "compute" else optimal
     if not isinstance(world, Grid):
         raise WorldError("changes on a schedule are for grids; edit a graph between an agent's steps instead")
     world = world.copy()
@@ -468,13 +481,7 @@ def solve(
         if walker.ticks < before + changes.every:
             walker.wait(before + changes.every - walker.ticks)
         changes.change(world, [walker.position, walker.goal])
-    return walker.result(best)
-
-
-def _optimum_before(world: AnyWorld, start: Any, goal: Any) -> float | None:
-    """The optimal cost in the world as it is at first."""
-    reference = Agent("a*", world, start, goal).run()
-    return reference.cost if reference.status == "reached" else None
+    return walker.result(best, non_optimal=non_optimal)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,10 @@ import numpy as np
 
 from .. import __version__
 from ..algorithms import Spec, parse_spec
-from ..episode import Agent, AnyWorld, Budget, Result
+from ..episode import Agent, AnyWorld, Budget, Result, solve
 from ..errors import Error, MapError, ProblemError, SpecError, WorldError
 from ..warm import ready
+from ..worlds.changes import RandomChanges
 from ..worlds.graph import Graph
 from ..worlds.grid import Grid
 from ..worlds.problems import Problem, Scenario, problems, spread
@@ -35,15 +36,18 @@ __all__ = [
     "MEASURES",
     "Entry",
     "Opened",
+    "Setting",
     "Task",
     "collect",
     "cross",
     "doubtful",
     "format_table",
+    "measure",
     "open_world",
     "run",
     "scenario_beside",
     "summarise",
+    "versions",
     "write_csv",
 ]
 
@@ -60,7 +64,11 @@ MEASURES = (
     "states_per_move",
     "learning_expansions",
     "back_moves",
+    "non_optimal_moves",
+    "back_moves_percent",
     "revisits",
+    "restarts",
+    "astray",
     "microseconds_per_move",
     "planning_seconds",
     "memory_states",
@@ -320,12 +328,42 @@ def _budget(value: str | int | None) -> Budget:
     return Budget.of(None if isinstance(value, str) and value.strip().lower() == "none" else value)
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What all runs of a race have in common."""
+
+    commit: int = 1
+    move_limit: int | None = None
+    change_rate: float | None = None  # the world changes on the way, see RandomChanges
+    change_every: int = 10
+    non_optimal: bool = False  # count the non-optimal moves: one more search over the whole map for each run
+
+
+def measure(world: Any, problem: Problem, entry: Entry, setting: Setting, change_seed: int = 0) -> dict[str, Any]:
+    """Run one problem and return its measures, flat."""
+    changes = None
+    if setting.change_rate is not None:
+        changes = RandomChanges(setting.change_rate, every=setting.change_every, seed=change_seed)
+    result = solve(
+        world,
+        problem.start,
+        problem.goal,
+        entry.spec,
+        budget=entry.budget,
+        commit=setting.commit,
+        move_limit=setting.move_limit,
+        optimal=problem.optimal,
+        changes=changes,
+        non_optimal=setting.non_optimal,
+    )
+    return _measures(result)
+
+
 def run(
     tasks: Sequence[Task],
     entries: Sequence[Entry],
+    setting: Setting = Setting(),  # noqa: B008 (frozen)
     *,
-    commit: int = 1,
-    move_limit: int | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
@@ -342,29 +380,12 @@ def run(
             example = next((p for p in task.problems if p.start != p.goal), None)
             if example is not None:
                 ready(task.opened.world, example.start, example.goal, entry.spec, entry.budget)
-    always = {
-        "commit": commit,
-        "move_limit": move_limit,
-        "jobs": jobs,
-        "timebound_version": __version__,
-        "python_version": platform.python_version(),
-        "numpy_version": np.__version__,
-        "numba_version": numba.__version__,
-    }
+    always = {**asdict(setting), "jobs": jobs, **versions()}
     total = sum(len(task.problems) for task in tasks) * len(entries)
 
     def one(case: tuple[Task, int, Entry]) -> dict[str, Any]:
         task, index, entry = case
         problem = task.problems[index]
-        agent = Agent(
-            entry.spec,
-            task.opened.world,
-            problem.start,
-            problem.goal,
-            budget=entry.budget,
-            commit=commit,
-            move_limit=move_limit,
-        )
         return {
             "map": task.opened.name,
             "digest": task.digest,
@@ -374,7 +395,7 @@ def run(
             "start": task.opened.plain(problem.start),
             "goal": task.opened.plain(problem.goal),
             "spec": entry.text,
-            **_measures(agent.run().result(problem.optimal)),
+            **measure(task.opened.world, problem, entry, setting, index),
             **always,
         }
 
@@ -383,6 +404,16 @@ def run(
         return list(_counted(map(one, cases), total, progress))
     with ThreadPoolExecutor(jobs) as pool:
         return list(_counted(pool.map(one, cases), total, progress))
+
+
+def versions() -> dict[str, str]:
+    """What a record was made with."""
+    return {
+        "timebound_version": __version__,
+        "python_version": platform.python_version(),
+        "numpy_version": np.__version__,
+        "numba_version": numba.__version__,
+    }
 
 
 def _measures(result: Result) -> dict[str, Any]:
@@ -449,6 +480,8 @@ def doubtful(records: Iterable[Mapping[str, Any]]) -> int:
     """
     wrong = set()
     for record in records:
+        if record["change_rate"] is not None:
+            continue  # the listed optimum is that of the map before it changed
         ratio = record["suboptimality"]
         off = ratio is not None and (ratio < 1 - 2e-5 or (record["algorithm"] == "a*" and ratio > 1 + 2e-5))
         if off or (record["status"] == "unreachable" and record["optimal"] is not None):
@@ -471,6 +504,12 @@ _COLUMNS: tuple[tuple[str, int, str, str, str], ...] = (
     ("memory_states_mean", 7, "short", "memory", "states"),
     ("memory_bytes_mean", 5, "kilobytes", "memory", "KB"),
 )
+# What stands in the place of the memory where it was asked for.
+_NON_OPTIMAL = (
+    ("non_optimal_moves_mean", 7, "short", "non-", "opt."),
+    ("back_moves_percent_mean", 6, "short", "back", "%"),
+)
+_RESTARTS = (("cost_mean", 7, "short", "", "cost"), ("restarts_mean", 7, "short", "re-", "starts"))
 
 
 def format_table(rows: Sequence[Mapping[str, Any]], *, width: int = 80) -> str:
@@ -481,6 +520,10 @@ def format_table(rows: Sequence[Mapping[str, Any]], *, width: int = 80) -> str:
     if not rows:
         return "nothing was run"
     columns = list(_COLUMNS)
+    if any(row["non_optimal_moves_mean"] is not None for row in rows):
+        columns[-2:] = _NON_OPTIMAL
+    elif any(row["restarts_mean"] for row in rows):
+        columns[-2:] = _RESTARTS
     if any(row["solved"] < row["problems"] for row in rows) or len({row["problems"] for row in rows}) > 1:
         digits = max(len(f"{row['solved']}/{row['problems']}") for row in rows)
         columns[0] = ("solved", max(7, digits + 1), "part", "", "solved")
