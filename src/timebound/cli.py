@@ -125,6 +125,7 @@ examples:
   timebound maps generate caves -o caves.map     make a map
   timebound solve caves.map 12,34 200,210 --png walk.png
   timebound bench caves.map -a 'a*' 'wa*:weight=3'
+  timebound reproduce tba --quick                the tables of a paper, by ourselves
 
 Quote names with a star, or the shell may take them for file names.
 Each command tells more: timebound COMMAND --help. Every command has --json.""",
@@ -133,6 +134,8 @@ Each command tells more: timebound COMMAND --help. Every command has --json.""",
     commands = top.add_subparsers(metavar="COMMAND", dest="command", parser_class=_Parser)
     _add_solve(commands)
     _add_bench(commands)
+    _add_compare(commands)
+    _add_reproduce(commands)
     _add_maps(commands)
 
     algorithms = _add(
@@ -253,6 +256,14 @@ examples:
 Means are ruled by a few terrible problems: look at median (med) and max too.
 lag: ticks before the first move; back: back-moves; re-vis.: revisits.""",
     )
+    _race_options(parser)
+    parser.add_argument("--non-optimal", action="store_true", help="count moves on no optimal path (slower)")
+    parser.add_argument("--csv", metavar="FILE", help="write the records, a line per problem and algorithm")
+    parser.add_argument("--png", metavar="FILE", help="draw states per move against suboptimality")
+    _json(parser)
+
+
+def _race_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="SCEN-OR-MAP", help=".scen files, maps, or folders of maps")
     parser.add_argument(
         "-a", "--algorithm", metavar="SPEC", nargs="+", action="extend", help="may be repeated; default a*"
@@ -262,15 +273,65 @@ lag: ticks before the first move; back: back-moves; re-vis.: revisits.""",
     parser.add_argument("--problems", type=_whole, metavar="N", help="per map; random: default 100; .scen: all")
     parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="of random problems, default 0")
     _episode_options(parser)
-    parser.add_argument("--non-optimal", action="store_true", help="count moves on no optimal path (slower)")
     parser.add_argument(
         "--jobs", type=_whole, default=1, metavar="N", help="threads; more than 1 is faster, but makes times worse"
     )
     parser.add_argument(
         "--recompute", action="store_true", help="compute optima; the .scen files of wc3maps512 list wrong ones"
     )
-    parser.add_argument("--csv", metavar="FILE", help="write the records, a line per problem and algorithm")
-    parser.add_argument("--png", metavar="FILE", help="draw states per move against suboptimality")
+
+
+def _add_compare(commands: Any) -> None:
+    parser = _add(
+        commands,
+        _compare,
+        "compare",
+        "compare algorithms on your maps, with a report",
+        "Race algorithms as bench does, and write a report: states per move against\n"
+        "suboptimality with the Pareto front, each problem as a point, and differences\n"
+        "to the first algorithm with paired bootstrap intervals.",
+        """\
+examples:
+  timebound compare caves.map -a 'tba*' 'tb-wa*:weight=3' --budget 10,100
+  timebound compare arena.map.scen -a 'tba*' tb-gbfs --budget 16 -o arena""",
+    )
+    _race_options(parser)
+    parser.add_argument("-o", "--output", metavar="FOLDER", default="timebound-compare", help="default: %(default)s")
+    _json(parser)
+
+
+def _add_reproduce(commands: Any) -> None:
+    parser = _add(
+        commands,
+        _reproduce,
+        "reproduce",
+        "run a paper's experiments and put our figures beside theirs",
+        "Run the experiments of a paper: every table and figure, named by the paper's own\n"
+        "number, ours beside theirs, with a verdict. Runs are kept as they are made: stop\n"
+        "it any time and call it again, it goes on where it stopped.\n\n"
+        "papers:\n"
+        "  tba     TBA*: Time-Bounded A* (2009)\n"
+        "  tbbfs   Time-Bounded Best-First Search (2014)\n"
+        "  chapter, dynamic-control: still to come",
+        """\
+examples:
+  timebound reproduce tba --quick
+  timebound reproduce tbbfs --full --maps ~/movingai -o tbbfs
+  timebound reproduce tba --dask tcp://scheduler:8786
+
+steps: plan (what is to be run), run, report; --steps report writes the report
+of what has been run so far.""",
+    )
+    parser.add_argument("paper", metavar="PAPER", help="tba or tbbfs")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="within ten minutes on two cores")
+    size.add_argument("--full", action="store_true", help="as many problems as the paper, or more")
+    parser.add_argument("--maps", metavar="DIR", help="the MovingAI maps; default TIMEBOUND_MAPS, else generated maps")
+    parser.add_argument("--jobs", type=_whole, metavar="N", help="threads, or local Dask workers; default: all cores")
+    parser.add_argument("--dask", metavar="ADDRESS", help="run on a Dask cluster: its scheduler's address, or local")
+    parser.add_argument("--steps", metavar="STEP[,STEP]", default="plan,run,report", help="default: %(default)s")
+    parser.add_argument("--export", metavar="FILE", action="append", default=[], help=".parquet or .csv of all records")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="default: timebound-PAPER")
     _json(parser)
 
 
@@ -462,6 +523,92 @@ def _bench(options: argparse.Namespace) -> int:
     for file in (options.csv, options.png):
         if file:
             _say(f"wrote {file}", options)
+    return SOLVED
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from .lab import bench
+    from .lab.compare import compare, differences
+    from .lab.report import html, markdown, write_whole
+
+    entries = bench.cross(options.algorithm or ["a*"], options.budget.split(","))
+    folder = Path(options.output)
+    with _Bar() as bar:
+        tasks = bench.collect(
+            options.paths,
+            count=options.problems,
+            seed=options.seed,
+            cost=options.cost,
+            recompute=options.recompute,
+            progress=bar,
+        )
+        setting = bench.Setting(options.commit, options.move_limit, options.change_rate, options.change_every)
+        records = bench.run(tasks, entries, setting, jobs=options.jobs, progress=bar)
+    document = compare(records, entries, _caption(tasks) + ".")
+    pictures = {}
+    for number, chart in enumerate(chart for section in document.sections for chart in section.finding.charts):
+        write_whole(folder / f"chart-{number + 1}.svg", chart.svg())
+        pictures[chart.title] = f"chart-{number + 1}.svg"
+    write_whole(folder / "report.html", html(document))
+    write_whole(folder / "report.md", markdown(document, pictures))
+    bench.write_csv(folder / "runs.csv", records)
+    if options.json:
+        from dataclasses import asdict
+
+        summary = bench.summarise(records)
+        found = [asdict(one) for one in differences(records)]
+        _print_json({"summary": summary, "differences": found, "report": str(folder / "report.html")})
+        return SOLVED
+    print(_caption(tasks))
+    print(bench.format_table(bench.summarise(records)))
+    for section in document.sections[:2]:
+        print(f"{section.title.lower()}: {section.finding.because}")
+    print(f"wrote {folder / 'report.html'} (also report.md, runs.csv)")
+    return SOLVED
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from .lab.paper import FULL, NORMAL, QUICK, Maps
+    from .lab.reproduce import STEPS, find, reproduce
+    from .lab.store import Store
+
+    paper = find(options.paper)
+    steps = [step.strip() for step in options.steps.split(",")]
+    for step in steps:
+        if step not in STEPS:
+            raise Error(f"there is no step {step!r}; the steps are {', '.join(STEPS)}")
+    for file in options.export:
+        if Path(file).suffix.lower() not in (".parquet", ".csv"):
+            raise Error(f"records are exported to a .parquet or .csv file, not to {file}")
+    folder = Path(options.output or f"timebound-{options.paper}")
+    with _Bar() as bar:
+        outcome = reproduce(
+            paper,
+            folder,
+            scale=QUICK if options.quick else FULL if options.full else NORMAL,
+            maps=Maps.at(options.maps),
+            jobs=options.jobs or os.cpu_count() or 1,
+            dask=options.dask,
+            steps=steps,
+            say=_note,
+            progress=bar,
+        )
+    if options.export:
+        with Store(folder / "runs.duckdb") as store:
+            for file in options.export:
+                store.export(file)
+                _say(f"wrote {file}", options)
+    if options.json:
+        _print_json(
+            {"runs": outcome.runs, "verdicts": outcome.verdicts, "errors": outcome.errors, "folder": str(folder)}
+        )
+        return SOLVED
+    for number, verdict in outcome.verdicts.items():
+        print(f"{number:<22}{verdict}")
+    if outcome.errors:
+        print(f"{_some(outcome.errors, 'run')} ended in an error: see the report's first section")
+    if "report" in steps:
+        print(f"wrote {folder / 'report.html'} (also report.md and figures)")
     return SOLVED
 
 

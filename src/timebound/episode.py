@@ -256,6 +256,23 @@ class Agent:
         """What its moves have cost."""
         return float(self._note["cost"][0] + self._note["cost_rest"][0])
 
+    def ahead(self) -> Any:
+        """Where the agent means to go from here, as far as it knows now: for drawing, or for reserving cells.
+
+        The next decision may change it.
+
+        >>> import timebound as tb
+        >>> agent = tb.agent("tba*", tb.Grid([[1, 1, 1, 1]]), (0, 0), (0, 3), budget=10)
+        >>> agent.step(), agent.ahead().tolist()
+        ((0, 1), [[0, 2], [0, 3]])
+        """
+        state = self._planner.state
+        if self.done:
+            return self.world.points_of(np.empty(0, np.int64))
+        if hasattr(self._planner, "ahead"):
+            return self.world.points_of(self._planner.ahead(self._view, int(self._note["position"][0])))
+        return self.world.points_of(state.route[state.plan[0] : state.plan[1]].copy())
+
     def step(self) -> Any:
         """Plan within the budget and make one move. Returns the new position; the old one if the agent had to wait."""
         self._run(1)

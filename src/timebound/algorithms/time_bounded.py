@@ -41,7 +41,7 @@ import numpy as np
 
 from ..kernels.best_first import SEARCH, advance, begin, best_open, cost_so_far, open_in_turn, parent
 from ..kernels.edits import LogView, through
-from ..kernels.jit import inlined, now_ns
+from ..kernels.jit import inlined, kernel, now_ns
 from ..kernels.layout import (
     COUNTS,
     EXHAUSTED,
@@ -160,7 +160,6 @@ def _decide(algorithm, world, clock, s, limit, deadline):
                 return NEEDS_ROOM
             follow.steps = -1
             if follow.settled:
-                counts.astray = place_on_path(table, search, paths, fronts, follow.active, here) < 0
                 follow.held = counts.states
         if not follow.stale:
             if search.status == EXHAUSTED:
@@ -273,6 +272,7 @@ def next_slot(world, table, search, follow, counts, paths, fronts, here):
         return paths[row, k + 1]
     if here != search.root:
         counts.back_moves += 1
+        counts.astray += follow.settled
         return search.root if follow.late else parent(world, table, search, here)
     return follow.last
 
@@ -432,6 +432,38 @@ def some_neighbour(world, table, search):
     return np.int64(-1)
 
 
+@kernel
+def way_ahead(algorithm, world, s, states):
+    """Write the states that the agent means to visit; returns how many there are, even if not all fit."""
+    table = algorithm.table
+    search = algorithm.search[0]
+    follow = algorithm.follow[0]
+    paths = algorithm.paths
+    count = 0
+    if follow.cutting == WALKING:
+        for i in range(algorithm.plan[0], algorithm.plan[1]):
+            s = algorithm.route[i]
+            if count < states.shape[0]:
+                states[count] = s
+            count += 1
+    if not follow.begun or algorithm.fronts[follow.active] == paths.shape[1]:
+        return count
+    slot = intern(table, s)
+    k = place_on_path(table, search, paths, algorithm.fronts, follow.active, slot)
+    while k < 0 and slot != search.root:
+        slot = parent(world, table, search, slot)
+        if count < states.shape[0]:
+            states[count] = state_of(table, slot)
+        count += 1
+        k = place_on_path(table, search, paths, algorithm.fronts, follow.active, slot)
+    while k >= 0 and k + 1 < paths.shape[1]:
+        k += 1
+        if count < states.shape[0]:
+            states[count] = state_of(table, paths[follow.active, k])
+        count += 1
+    return count
+
+
 class TimeBoundedPlanner:
     """The Python half: owns the arrays, lends them to the kernels, enlarges them when asked."""
 
@@ -505,6 +537,15 @@ class TimeBoundedPlanner:
             self.state = state._replace(table=self._workspace.table, queue=self._workspace.queue)
             if self._cut is self._workspace:
                 self.state = self.state._replace(cut_table=self._cut.table, cut_queue=self._cut.queue)
+
+    def ahead(self, view: Any, state: int) -> np.ndarray:
+        """The way back to the path in force and along it, without where the agent is."""
+        states = np.empty(1024, np.int64)
+        while True:
+            count = way_ahead(self.state, view, state, states)
+            if count <= len(states):
+                return states[:count].copy()
+            states = np.empty(count, np.int64)
 
     def memory_bytes(self) -> int:
         """Bytes of the states held and of the two paths."""

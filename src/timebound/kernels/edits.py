@@ -34,6 +34,7 @@ NODE_SHIFT = 32
 # The pairs: from the cell north or south of the edited one, in this direction, to the cell east or west of it.
 BESIDE_FROM = np.array([0, 0, 2, 2], dtype=np.int64)
 BESIDE_STEP = np.array([6, 7, 4, 5], dtype=np.int64)
+OPPOSITE = np.array([2, 3, 0, 1, 7, 6, 5, 4], dtype=np.int64)
 
 # How a diagonal step depends on the two cells beside it.
 CORNERS_NEVER, CORNERS_ONE, CORNERS_ALWAYS = range(3)
@@ -77,6 +78,14 @@ def legal_moves(free, moves, width, directions, corners):
             moves[cell] = _legal_byte(free, width, cell, directions, corners)
 
 
+@inlined
+def _set_move(moves, cell, i, value):
+    if value:
+        moves[cell] |= 1 << i
+    else:
+        moves[cell] &= 255 ^ (1 << i)
+
+
 @kernel
 def set_free(free, moves, width, directions, corners, cells, value, log):
     """Make cells free (1) or blocked (0). Returns how many of them changed."""
@@ -88,17 +97,23 @@ def set_free(free, moves, width, directions, corners, cells, value, log):
         free[cell] = value
         changed += 1
         leaving = np.int64(moves[cell])
-        beside = 0
-        for j in range(9):
-            near = cell + (j // 3 - 1) * width + j % 3 - 1
-            byte = _legal_byte(free, width, near, directions, corners)
-            differs = byte ^ np.int64(moves[near])
-            moves[near] = byte
-            for pair in range(4):
-                i = BESIDE_FROM[pair]
-                if near == cell + ROWS[i] * width + COLS[i]:
-                    beside |= ((differs >> BESIDE_STEP[pair]) & 1) << pair
+        moves[cell] = _legal_byte(free, width, cell, directions, corners)
         leaving |= moves[cell]
+        # Steps into the cell are legal exactly where those out of it are.
+        for i in range(directions):
+            if (leaving >> i) & 1:
+                _set_move(moves, cell + ROWS[i] * width + COLS[i], OPPOSITE[i], value)
+        beside = 0
+        for pair in range(4 if directions == 8 and corners != CORNERS_ALWAYS else 0):
+            start = cell + ROWS[BESIDE_FROM[pair]] * width
+            i = BESIDE_STEP[pair]
+            end = start + ROWS[i] * width + COLS[i]
+            past = value + free[start + COLS[i]]  # the cell itself, and the one on the other side of the step
+            legal = free[start] and free[end] and past >= (2 if corners == CORNERS_NEVER else 1)
+            if legal != (moves[start] >> i) & 1:
+                beside |= 1 << pair
+                _set_move(moves, start, i, value)
+                _set_move(moves, end, OPPOSITE[i], value)
         if leaving or beside:
             log_change(log, (cell << CELL_SHIFT) | (leaving << LEAVING_SHIFT) | (beside << BESIDE_SHIFT) | value)
     return changed

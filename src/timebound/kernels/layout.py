@@ -49,6 +49,6 @@ COUNTS = np.dtype(
         ("states", np.int64),  # states in memory: open, closed and learned
         ("back_moves", np.int64),  # steps to the parent because the agent was off its path
         ("restarts", np.int64),  # searches begun anew because the world had changed
-        ("astray", np.int64),  # 1 if the agent was off the path to the goal when that path was found
+        ("astray", np.int64),  # of the back-moves, those made when the path to the goal was known
     ]
 )

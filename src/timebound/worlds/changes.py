@@ -153,29 +153,27 @@ class RandomChanges:
         self._random = np.random.default_rng(self.seed)
         self._was_free = world.free.ravel()
         self._free, self._walls = np.flatnonzero(self._was_free), np.flatnonzero(~self._was_free)
-        self._odd = np.zeros(len(self._was_free), bool)  # cells that are not as they were at first
+        self._marks = np.zeros(len(self._was_free), np.uint8)  # 1 where a cell is not as it was at first
         self._flipped = np.empty(0, np.int64)  # the same as a list
 
     def change(self, world: Any, keep: Sequence[Any]) -> None:
         """Put back what was flipped, and flip other cells. Costs what it flips, not the size of the map."""
         kept = np.array([row * world.shape[1] + col for row, col in keep])
         shut, opened = self._draw(self._free), self._draw(self._walls)
-        wanted = np.concatenate([shut[~np.isin(shut, kept)], opened])
         # An agent that stands in what was a wall stays there.
-        wanted = np.union1d(wanted, kept[self._odd[kept]])
-        back = self._without(self._flipped, wanted)
-        forth = self._without(wanted, self._flipped)
-        self._odd[back], self._odd[forth] = False, True
+        stays = np.setdiff1d(kept[self._marks[kept] == 1], opened)
+        wanted = np.concatenate([shut[~np.isin(shut, kept)], opened, stays])
+        self._marks[wanted] |= 2
+        back = self._flipped[self._marks[self._flipped] == 1]
+        forth = wanted[self._marks[wanted] == 2]
+        self._marks[self._flipped] = 0
+        self._marks[wanted] = 1
         self._flipped = wanted
         turned = np.concatenate([back, forth])
         points = np.stack(np.divmod(turned, world.shape[1]), axis=1)
         free = self._was_free[turned] ^ (np.arange(len(turned)) < len(back))  # as they are now
         world.block(points[free])
         world.unblock(points[~free])
-
-    @staticmethod
-    def _without(cells: np.ndarray, others: np.ndarray) -> np.ndarray:
-        return np.setdiff1d(cells, others, assume_unique=True)
 
     def _draw(self, cells: np.ndarray) -> np.ndarray:
         count = round(len(cells) * self.rate / 200)

@@ -1,0 +1,280 @@
+"""Experiments as data: worlds, problems, algorithms and budgets make a sweep; a sweep makes runs; a run makes a record.
+
+A run is told by what decides its outcome: the map's hash, start and goal, algorithm, budget, setting. Its key is a
+hash of these. So a sweep that was killed goes on where it stopped, one that has grown runs only what is new, and two
+experiments that need the same run share it.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import parse_spec
+from ..episode import Agent, Budget, validate
+from ..errors import MapError
+from ..kernels.jit import sources_digest
+from ..worlds import generate
+from ..worlds.changes import RandomChanges
+from ..worlds.grid import Grid
+from ..worlds.problems import Problem, problems
+from .bench import Entry, Setting, measure, versions
+from .columns import COLUMNS
+
+__all__ = ["KINDS", "Chunk", "Run", "Sweep", "WorldSource", "chunks", "plan", "run_chunk"]
+
+
+@dataclass(frozen=True)
+class WorldSource:
+    """Where a grid comes from, so that any process can make it: a map file, or a generator's name and arguments."""
+
+    name: str
+    file: str | None = None
+    generator: str | None = None
+    shape: tuple[int, int] = (0, 0)
+    seed: int = 0
+    options: tuple[tuple[str, Any], ...] = ()
+    scale: int = 1
+
+    @classmethod
+    def of_file(cls, path: str | Path, scale: int = 1) -> WorldSource:
+        """A map file, enlarged if asked for."""
+        file = Path(path)
+        return cls(file.name if scale == 1 else f"{file.stem} x{scale}", file=str(file.absolute()), scale=scale)
+
+    @classmethod
+    def generated(cls, kind: str, side: int, seed: int = 0, **options: Any) -> WorldSource:
+        """A square map from one of the generators."""
+        words = "".join(f", {name} {value}" for name, value in options.items())
+        name = f"{kind} {side}x{side}, seed {seed}{words}"
+        return cls(name, generator=kind, shape=(side, side), seed=seed, options=tuple(sorted(options.items())))
+
+    def open(self) -> Grid:
+        """The grid; made once per process, and a few are kept."""
+        with _opening:
+            return _opened(self)
+
+
+_opening = threading.Lock()
+
+
+@lru_cache(maxsize=4)
+def _opened(source: WorldSource) -> Grid:
+    if source.file is not None:
+        grid = Grid.load(source.file)
+    else:
+        assert source.generator is not None
+        grid = Grid(generate.GENERATORS[source.generator](source.shape, seed=source.seed, **dict(source.options)))
+    return grid if source.scale == 1 else grid.scale(source.scale)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every algorithm with every budget on every problem of every world."""
+
+    name: str
+    worlds: tuple[WorldSource, ...]
+    specs: tuple[str, ...]
+    budgets: tuple[int | str, ...] = ("none",)
+    problems: int = 100  # per world
+    seed: int = 0
+    cost: tuple[float, float] | None = None
+    setting: Setting = field(default_factory=Setting)
+    kind: str = "episode"  # what is done with a problem: see KINDS
+
+
+@dataclass(frozen=True)
+class Run:
+    """One problem for one algorithm."""
+
+    world: WorldSource
+    digest: str
+    problem: Problem
+    number: int
+    seed: int
+    spec: str
+    budget: str
+    setting: Setting
+    kind: str
+
+    @property
+    def key(self) -> str:
+        """A hash of what decides the outcome."""
+        change = self.number if self.setting.change_rate is not None else 0
+        what = [
+            self.digest,
+            [int(k) for k in self.problem.start],
+            [int(k) for k in self.problem.goal],
+            str(parse_spec(self.spec)),
+            self.budget,
+            asdict(self.setting),
+            change,
+            self.kind,
+        ]
+        return blake2b(json.dumps(what, sort_keys=True).encode(), digest_size=12).hexdigest()
+
+
+_LONGEST = 100_000  # ticks after which a walk through a changing world is given up
+Drawn = Callable[[str, Callable[[], Any]], Any]
+
+
+def plan(sweep: Sweep, remembered: Drawn, progress: Callable[[str], None] | None = None) -> Iterator[Run]:
+    """The runs of a sweep, world by world and problem by problem.
+
+    ``remembered(key, draw)`` returns the problems drawn before under that key, or draws and keeps them.
+    """
+    for source in sweep.worlds:
+        if progress is not None:
+            progress(source.name)
+        what: list[Any] = [asdict(source) | {"file": Path(source.file).name if source.file else None}]
+        what += [sweep.problems, sweep.seed, sweep.cost]
+        key = blake2b(json.dumps(what, sort_keys=True).encode(), digest_size=12).hexdigest()
+
+        def draw(source: WorldSource = source) -> Any:
+            grid = source.open()
+            found = problems(grid, sweep.problems, seed=sweep.seed, cost=sweep.cost)
+            return [grid.digest, [[*map(int, (*p.start, *p.goal)), p.optimal] for p in found]]
+
+        digest, drawn = remembered(key, draw)
+        for number, (row, col, goal_row, goal_col, optimal) in enumerate(drawn):
+            problem = Problem((row, col), (goal_row, goal_col), optimal)
+            for budget in sweep.budgets:
+                for spec in sweep.specs:
+                    yield Run(
+                        source,
+                        digest,
+                        problem,
+                        number,
+                        sweep.seed,
+                        spec,
+                        str(Budget.of(None if budget == "none" else budget)),
+                        sweep.setting,
+                        sweep.kind,
+                    )
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Runs in one world: what one thread or worker does at a time, and what is committed at once."""
+
+    runs: tuple[Run, ...]
+    jobs: int = 1
+
+
+def chunks(runs: Iterable[Run], size: int, jobs: int = 1) -> list[Chunk]:
+    """Runs in order, cut where the world changes and after ``size`` of them."""
+    made: list[Chunk] = []
+    now: list[Run] = []
+    for run in runs:
+        if now and (len(now) >= size or run.world != now[-1].world):
+            made.append(Chunk(tuple(now), jobs))
+            now = []
+        now.append(run)
+    if now:
+        made.append(Chunk(tuple(now), jobs))
+    return made
+
+
+def run_chunk(chunk: Chunk) -> list[dict[str, Any]]:
+    """The records of a chunk. A run that fails makes a record that says how; the others go on."""
+    world = chunk.runs[0].world.open()
+    if world.digest != chunk.runs[0].digest:
+        raise MapError(f"{chunk.runs[0].world.name} is not the map that the experiment was planned with")
+    made_with = versions() | {"code": _code(), "machine": _machine(), "jobs": chunk.jobs}
+    records = []
+    for run in chunk.runs:
+        entry = Entry(run.spec, parse_spec(run.spec), Budget.of(None if run.budget == "none" else run.budget))
+        before = time.perf_counter()
+        error = None
+        try:
+            measures = KINDS[run.kind](world, run, entry)
+        except Exception as problem:  # a defect: told in the report's first section
+            measures = {"status": "error"}
+            error = f"{type(problem).__name__}: {problem}"
+        known: dict[str, Any] = {
+            "key": run.key,
+            "map": run.world.name,
+            "digest": run.digest,
+            "source": "random",
+            "seed": run.seed,
+            "problem": run.number,
+            "start": "{},{}".format(*run.problem.start),
+            "goal": "{},{}".format(*run.problem.goal),
+            "optimal": run.problem.optimal,
+            "spec": run.spec,
+            "algorithm": str(entry.spec),
+            "budget": run.budget,
+            "kind": run.kind,
+            "error": error,
+            **asdict(run.setting),
+            **measures,
+            **made_with,
+            "wall_seconds": time.perf_counter() - before,
+        }
+        records.append({name: known.get(name) for name in COLUMNS})
+    return records
+
+
+def _episode(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
+    return measure(world, run.problem, entry, run.setting, run.number)
+
+
+def _bounded(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
+    """An episode in a changing world that looks, after each change, at what Theorem 3 says about the path.
+
+    ``bound_ratio`` is the worst cost of the path in force over w c* + (w - 1) d, both as the world is then, where d is
+    the way walked since the search began. (At the search's root d is 0, and this is the theorem.)
+    """
+    grid = world.copy()
+    assert run.setting.change_rate is not None
+    changes = RandomChanges(run.setting.change_rate, every=run.setting.change_every, seed=run.number)
+    changes.begin(grid)
+    weight = float(entry.spec.parameters.get("weight", 1.0))
+    agent = Agent(entry.spec, grid, run.problem.start, run.problem.goal, budget=entry.budget)
+    worst, searches, root_cost = 0.0, 0, 0.0
+    while agent.status in ("active", "unreachable") and agent.ticks < _LONGEST:
+        before = agent.cost
+        agent.run(1)
+        restarts = agent.result().restarts
+        if restarts != searches:
+            searches, root_cost = restarts, before
+        path = agent.ahead()
+        if len(path) and tuple(path[-1]) == agent.goal:
+            rest = validate(grid, [agent.position, *map(tuple, path)]).cost
+            best = Agent("a*", grid, agent.position, agent.goal).run().cost
+            worst = max(worst, rest / (weight * best + (weight - 1) * (agent.cost - root_cost)))
+        agent.run(run.setting.change_every - 1)
+        if agent.status == "unreachable":
+            agent.wait(run.setting.change_every)
+        if agent.status in ("active", "unreachable"):
+            changes.change(grid, [agent.position, agent.goal])
+    result = agent.result(run.problem.optimal)
+    measures = result.to_dict(path=False)
+    return {name: value for name, value in measures.items() if name in COLUMNS} | {"bound_ratio": worst}
+
+
+KINDS: dict[str, Callable[[Grid, Run, Entry], dict[str, Any]]] = {"episode": _episode, "theorem 3": _bounded}
+"""What can be done with a problem."""
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    return sources_digest().hex()[:12]
+
+
+@lru_cache(maxsize=1)
+def _machine() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+        return f"{names[0]}, {len(names)} cores" if names else platform.machine()
+    except OSError:
+        return platform.processor() or platform.machine()

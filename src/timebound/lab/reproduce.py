@@ -1,0 +1,228 @@
+"""A paper's experiments on the reader's machine: plan, run, report; ours beside theirs, with a verdict for each."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import Error, nearest
+from ..warm import warm
+from .engine import on_dask, on_threads
+from .experiment import Run, chunks, plan
+from .paper import NORMAL, Data, Maps, Paper, nothing
+from .report import CANNOT_TELL, Document, Finding, Section, html, markdown, write_whole
+from .store import Store
+
+__all__ = ["PAPERS", "STEPS", "TO_COME", "Outcome", "Progress", "find", "reproduce"]
+
+PAPERS = ("tba", "tbbfs")
+TO_COME = {
+    "chapter": "kNN LRTA*, RIBS and TBA* on large maps (Tables 1 to 5, Figures 8 and 15 of the 2011 chapter)",
+    "dynamic-control": "D LRTA*, PR LRTA* and their relatives (the figures of the 2008 JAIR paper)",
+}
+STEPS = ("plan", "run", "report")
+_CHUNK_SECONDS = 2.0  # what a chunk should take, so that a crash costs little and commits cost nothing
+_CHUNK_MOST = 256
+
+Progress = Callable[[int, int, str], None]
+Say = Callable[[str], None]
+
+
+def find(name: str) -> Paper:
+    """A paper by its name."""
+    if name in TO_COME:
+        raise Error(f"the experiments of {name!r} are still to come: {TO_COME[name]}; there are {', '.join(PAPERS)}")
+    if name not in PAPERS:
+        raise Error(f"there is no paper {name!r}; {nearest(name, PAPERS)}")
+    return import_module(f".{name}", __package__).PAPER
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a report is, and its verdicts."""
+
+    folder: Path
+    runs: int
+    verdicts: dict[str, str]
+    errors: int
+
+
+def reproduce(
+    paper: Paper,
+    folder: str | Path,
+    *,
+    scale: str = NORMAL,
+    maps: Maps | None = None,
+    jobs: int = 1,
+    dask: str | None = None,
+    steps: Sequence[str] = STEPS,
+    say: Say = print,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Plan the sweeps, run what has not been run, write the report. Everything goes to ``folder``."""
+    folder, maps = Path(folder), maps or Maps.at(None)
+    began = time.perf_counter()
+    with Store(folder / "runs.duckdb") as store:
+        sweeps = {sweep.name: sweep for sweep in paper.sweeps(scale, maps)}
+        if maps.replaced:
+            say(f"no maps of {', '.join(maps.replaced)} at hand: generated ones take their place")
+        planned: dict[str, list[Run]] = {}
+        for number, sweep in enumerate(sweeps.values()):
+            if progress is not None:
+                progress(number, len(sweeps), "sweeps planned")
+            planned[sweep.name] = list(plan(sweep, lambda key, draw: _remembered(store, key, draw)))
+        everything = {run.key: run for runs in planned.values() for run in runs}
+        todo = _missing(store, everything)
+        say(f"{paper.name}, {scale}: {len(everything):,} runs, {len(everything) - len(todo):,} of them made before")
+        if "run" in steps and todo:
+            _run(store, todo, jobs, dask, say, progress)
+        if "report" not in steps:
+            return Outcome(folder, len(everything), {}, 0)
+        rows = {row["key"]: row for row in store.rows()}
+        data = {name: [rows[run.key] for run in runs if run.key in rows] for name, runs in planned.items()}
+        left = len(_missing(store, everything))
+        document = _document(paper, data, scale, maps, left, time.perf_counter() - began)
+    pictures = {}
+    for section in document.sections:
+        for chart in section.finding.charts:
+            name = re.sub(r"[^a-z0-9]+", "-", chart.title.lower()).strip("-") + ".svg"
+            write_whole(folder / "figures" / name, chart.svg())
+            pictures[chart.title] = f"figures/{name}"
+    write_whole(folder / "report.html", html(document))
+    write_whole(folder / "report.md", markdown(document, pictures))
+    verdicts = {section.number: section.finding.verdict for section in document.sections}
+    return Outcome(folder, len(everything), verdicts, len(document.errors))
+
+
+def _remembered(store: Store, key: str, draw: Callable[[], Any]) -> Any:
+    drawn = store.drawn(key)
+    if drawn is None:
+        drawn = draw()
+        store.keep_drawn(key, drawn)
+    return drawn
+
+
+def _missing(store: Store, everything: Mapping[str, Run]) -> list[Run]:
+    done = store.keys()
+    return [run for key, run in everything.items() if key not in done]
+
+
+def _run(store: Store, todo: list[Run], jobs: int, dask: str | None, say: Say, progress: Progress | None) -> None:
+    say("getting the kernels ready")
+    warm(kinds=("grid",))  # before any thread or worker asks for them all at once
+    # One run of each kind first: they count, and they tell what the rest will take.
+    kinds: dict[tuple[str, str, str, float | None], list[Run]] = {}
+    for run in todo:
+        kinds.setdefault((run.spec, run.budget, run.kind, run.setting.change_rate), []).append(run)
+    seconds: dict[str, float] = {}
+    probe = [group[0] for group in kinds.values()]
+    records = _made(store, chunks(probe, 8, jobs), jobs, dask, len(probe), "kinds of run tried", progress)
+    for record in records:
+        seconds[record["key"]] = record["wall_seconds"]
+    each = {kind: seconds[group[0].key] for kind, group in kinds.items()}
+    ahead = sum((len(group) - 1) * each[kind] for kind, group in kinds.items())
+    rest = _missing(store, {run.key: run for run in todo})
+    if not rest:
+        return
+    say(f"{len(rest):,} runs to make, about {_duration(ahead / jobs)} with {_some(jobs, 'job')}")
+    size = max(1, min(_CHUNK_MOST, round(_CHUNK_SECONDS * len(rest) / max(ahead, 1e-9))))
+    for _ in _made(store, chunks(rest, size, jobs), jobs, dask, len(rest), "runs", progress):
+        pass
+
+
+def _made(
+    store: Store, todo: Sequence[Any], jobs: int, dask: str | None, total: int, what: str, progress: Progress | None
+) -> Iterator[dict[str, Any]]:
+    done = 0
+    made = on_threads(todo, jobs) if dask is None else on_dask(todo, dask, jobs)
+    for records in made:
+        store.add(records)  # committed: what is counted here is never run again
+        done += len(records)
+        if progress is not None:
+            progress(done, total, what)
+        yield from records
+
+
+def _document(
+    paper: Paper,
+    data: Mapping[str, Sequence[Mapping[str, Any]]],
+    scale: str,
+    maps: Maps,
+    left: int,
+    seconds: float,
+) -> Document:
+    known = Data(data, left == 0)
+    sections = []
+    for item in paper.items:
+        finding = item.examine(known) if any(sweep in known for sweep in item.sweeps) else nothing(item)
+        if left and finding.verdict != CANNOT_TELL:
+            finding = Finding(CANNOT_TELL, finding.because, finding.tables, finding.charts)
+        sections.append(Section(item.number, item.title, item.claim, item.rule, finding))
+    rows = [row for group in data.values() for row in group]
+    errors = [(f"{row['spec']}, budget {row['budget']}, {row['map']}", row["error"]) for row in rows if row["error"]]
+    intro = [f"The experiments of {paper.reference}, run by timebound."]
+    if maps.replaced:
+        intro.append(f"There were no maps of {', '.join(maps.replaced)} at hand: generated ones took their place.")
+    if left:
+        intro.append(f"This report is not complete: {left:,} runs have not been made.")
+    codes = sorted({row["code"] for row in rows if row["code"]})
+    if len(codes) > 1:
+        intro.append(f"The records come from {len(codes)} versions of the code; a new folder makes them anew.")
+    threads = sorted({row["jobs"] for row in rows if row["jobs"]})
+    maps_used = sorted({row["map"] for row in rows})
+    facts = {
+        "size": f"{scale}: {len(rows):,} runs on {len(maps_used)} maps",
+        "maps": ", ".join(maps_used),
+        "machine": "; ".join(sorted({row["machine"] for row in rows if row["machine"]})),
+        "threads": ", ".join(map(str, threads)) + (" (times are better taken with 1)" if threads != [1] else ""),
+        "versions": "; ".join(
+            sorted(
+                {
+                    f"timebound {row['timebound_version']}, Python {row['python_version']}, "
+                    f"NumPy {row['numpy_version']}, Numba {row['numba_version']}"
+                    for row in rows
+                    if row["timebound_version"]
+                }
+            )
+        ),
+        "code": ", ".join(codes) + _commit(),
+        "search time": f"{_duration(sum(row['planning_seconds'] or 0 for row in rows))} in all",
+        "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+    return Document(f"timebound reproduces {paper.name}", intro, sections, facts, errors)
+
+
+def _commit() -> str:
+    """The commit of the checkout that the code is in, if it is in one."""
+    here = Path(__file__).resolve().parent
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return f", commit {found.stdout.strip()}" if found.returncode == 0 and found.stdout.strip() else ""
+
+
+def _duration(seconds: float) -> str:
+    """
+    >>> _duration(75), _duration(9000), _duration(0.3)
+    ('1 min 15 s', '2 h 30 min', '1 s')
+    """
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")

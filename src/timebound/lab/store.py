@@ -1,0 +1,107 @@
+"""The table of records: an embedded DuckDB file. What is committed survives a crash; what is not never half-exists."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import Error, MapError
+from .columns import COLUMNS
+
+__all__ = ["Store"]
+
+
+class Store:
+    """Records in a DuckDB file, one row per run, told apart by their key."""
+
+    def __init__(self, path: str | Path) -> None:
+        try:
+            import duckdb
+        except ImportError:
+            raise Error("the lab keeps its records in DuckDB: pip install 'timebound[lab]'") from None
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._connection = duckdb.connect(str(self.path))
+        except duckdb.IOException as problem:
+            text = str(problem).split("\n")[0]
+            if "lock" in text.lower():
+                raise Error(f"{self.path} is in use by another process; wait for it, or choose another -o") from None
+            raise Error(f"{self.path} cannot be opened as a table of records: {text}") from None
+        columns = ", ".join(f"{column.name} {column.kind}" for column in COLUMNS.values())
+        self._connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns}, PRIMARY KEY (key))")
+        self._connection.execute("CREATE TABLE IF NOT EXISTS problems (key VARCHAR PRIMARY KEY, drawn VARCHAR)")
+        known = {row[0] for row in self._connection.execute("SELECT column_name FROM (DESCRIBE runs)").fetchall()}
+        for column in COLUMNS.values():
+            if column.name not in known:  # a file from before this measure existed
+                self._connection.execute(f"ALTER TABLE runs ADD COLUMN {column.name} {column.kind}")
+        self._types = {column.name: column.kind for column in COLUMNS.values()}
+
+    def close(self) -> None:
+        """Write everything out."""
+        self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def keys(self) -> set[str]:
+        """What has been run, and did not end in an error."""
+        return {row[0] for row in self._connection.execute("SELECT key FROM runs WHERE error IS NULL").fetchall()}
+
+    def add(self, records: Sequence[dict[str, Any]]) -> None:
+        """Commit records, all or none. A record with a key that is there already takes its place."""
+        if not records:
+            return
+        # DuckDB takes thousands of rows from a JSON file in the time of a few from parameters.
+        handle, name = tempfile.mkstemp(suffix=".json", dir=self.path.parent)
+        try:
+            with os.fdopen(handle, "w") as file:
+                for record in records:
+                    file.write(json.dumps(record) + "\n")
+            types = ", ".join(f"{column}: '{kind}'" for column, kind in self._types.items())
+            self._connection.execute(
+                f"INSERT OR REPLACE INTO runs BY NAME SELECT * FROM read_json(?, format='newline_delimited', "
+                f"columns={{{types}}})",
+                [name],
+            )
+        finally:
+            os.unlink(name)
+
+    def rows(self, keys: Iterable[str] | None = None) -> list[dict[str, Any]]:
+        """Records as dictionaries: those with the given keys, in that order, or all by key."""
+        found = self._connection.execute("SELECT * FROM runs ORDER BY key")
+        names = [column[0] for column in found.description]
+        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        if keys is None:
+            return rows
+        by_key = {row["key"]: row for row in rows}
+        return [by_key[key] for key in keys if key in by_key]
+
+    def drawn(self, key: str) -> Any:
+        """Problems drawn before, or None."""
+        found = self._connection.execute("SELECT drawn FROM problems WHERE key = ?", [key]).fetchone()
+        return json.loads(found[0]) if found else None
+
+    def keep_drawn(self, key: str, problems: Any) -> None:
+        """Remember problems that were drawn."""
+        self._connection.execute("INSERT OR REPLACE INTO problems VALUES (?, ?)", [key, json.dumps(problems)])
+
+    def export(self, path: str | Path) -> None:
+        """Write all records to a ``.parquet`` or ``.csv`` file, whole or not at all."""
+        file = Path(path)
+        form = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER"}.get(file.suffix.lower())
+        if form is None:
+            raise MapError(f"records are exported to a .parquet or .csv file, not to {file.name}")
+        partial = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            self._connection.execute(f"COPY (SELECT * FROM runs ORDER BY key) TO '{partial}' ({form})")
+            partial.replace(file)
+        finally:
+            partial.unlink(missing_ok=True)
