@@ -31,10 +31,8 @@ class Column:
         known = [float(value) for value in values if value is not None]
         if not known:
             return None
-        summed: Callable[[list[float]], float] = {"mean": fmean, "median": median, "max": max, "sum": sum}[
-            self.aggregate
-        ]
-        return float(summed(known))
+        sums: dict[str, Callable[[list[float]], float]] = {"mean": fmean, "median": median, "max": max, "sum": sum}
+        return float(sums[self.aggregate](known))
 
     def text(self, value: float | None) -> str:
         """The number as it should be printed.

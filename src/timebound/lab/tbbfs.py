@@ -329,7 +329,8 @@ _MOVES = "for larger k the walk is short and w > 1 trades optimal moves for spee
 _FIVE = "with many expansions per move w = 1 finds a shorter path at once; the paper reports means only."
 _SIXTH = (
     "a path of some 500 cells rarely survives a change that blocks 0.5% to 5% of the free cells, so lazy restarts "
-    "nearly as often as eager; and a restart here costs what it expands, not a pass over all states as in Algorithm 1, line 4. "
+    "nearly as often as eager; and a restart here costs what it expands, not a pass over all states as in Algorithm 1, "
+    "line 4. "
     "Where changes are rarer (0.01, 0.1; not in the paper), lazy takes a fraction."
 )
 
@@ -343,8 +344,8 @@ PAPER = Paper(
             "Solution cost, static maps",
             "For lookaheads up to 64, cost decreases as w increases; in ROOMS TB-GBFS outperforms TBA* by almost an "
             "order of magnitude.",
-            "Reproduced if cost falls with w for every k <= 64 on both sets (2% slack), and TB-GBFS is at least 8 times "
-            "cheaper than TBA* at k = 1 in rooms.",
+            "Reproduced if cost falls with w for every k <= 64 on both sets (2% slack), and TB-GBFS is at least 8 "
+            "times cheaper than TBA* at k = 1 in rooms.",
             ("bg", "rooms"),
             figure_1,
         ),
