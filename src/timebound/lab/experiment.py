@@ -29,7 +29,7 @@ from ..worlds.problems import Problem, problems
 from .bench import Entry, Setting, measure, versions
 from .columns import COLUMNS
 
-__all__ = ["KINDS", "Chunk", "Run", "Sweep", "WorldSource", "chunks", "plan", "run_chunk"]
+__all__ = ["KINDS", "Chunk", "Run", "Sweep", "WorldSource", "chunks", "code_digest", "plan", "run_chunk"]
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def run_chunk(chunk: Chunk) -> list[dict[str, Any]]:
     world = chunk.runs[0].world.open()
     if world.digest != chunk.runs[0].digest:
         raise MapError(f"{chunk.runs[0].world.name} is not the map that the experiment was planned with")
-    made_with = versions() | {"code": _code(), "machine": _machine(), "jobs": chunk.jobs}
+    made_with = versions() | {"code": code_digest(), "machine": _machine(), "jobs": chunk.jobs}
     records = []
     for run in chunk.runs:
         entry = Entry(run.spec, parse_spec(run.spec), Budget.of(None if run.budget == "none" else run.budget))
@@ -266,7 +266,8 @@ KINDS: dict[str, Callable[[Grid, Run, Entry], dict[str, Any]]] = {"episode": _ep
 
 
 @lru_cache(maxsize=1)
-def _code() -> str:
+def code_digest() -> str:
+    """A hash of the files that kernels are made of: records with the same one come from the same algorithms."""
     return sources_digest().hex()[:12]
 
 

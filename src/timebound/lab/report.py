@@ -74,7 +74,7 @@ section{border-top:1px solid var(--line);padding:1.4rem 0}
 .reproduced{color:var(--good)}.differs{color:var(--bad)}.cannot-tell{color:var(--none)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.8rem 0}
 dt{color:var(--soft)}dd{margin:0}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1rem;margin-top:1rem}
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));gap:1rem;margin-top:1rem}
 figure{margin:0;border:1px solid var(--line);border-radius:.5rem;padding:.5rem}
 figcaption{color:var(--soft);font-size:.85rem}
 svg{display:block;width:100%;height:auto}

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import Error, nearest
 from ..warm import warm
 from .engine import on_dask, on_threads
-from .experiment import Run, chunks, plan
+from .experiment import Run, chunks, code_digest, plan
 from .paper import NORMAL, Data, Maps, Paper, nothing
 from .report import CANNOT_TELL, Document, Finding, Section, html, markdown, write_whole
 from .store import Store
@@ -160,13 +160,19 @@ def _document(
 ) -> Document:
     known = Data(data, left == 0)
     sections = []
+    errors = []
     for item in paper.items:
-        finding = item.examine(known) if any(sweep in known for sweep in item.sweeps) else nothing(item)
+        finding = nothing(item)
+        if any(sweep in known for sweep in item.sweeps):
+            try:
+                finding = item.examine(known)
+            except Exception as problem:  # the rest of the report is worth having all the same
+                errors.append((f"the rule of {item.number}", f"{type(problem).__name__}: {problem}"))
         if left and finding.verdict != CANNOT_TELL:
             finding = Finding(CANNOT_TELL, finding.because, finding.tables, finding.charts)
         sections.append(Section(item.number, item.title, item.claim, item.rule, finding))
     rows = [row for group in data.values() for row in group]
-    errors = [(f"{row['spec']}, budget {row['budget']}, {row['map']}", row["error"]) for row in rows if row["error"]]
+    errors += [(f"{row['spec']}, budget {row['budget']}, {row['map']}", row["error"]) for row in rows if row["error"]]
     intro = [f"The experiments of {paper.reference}, run by timebound."]
     if maps.replaced:
         intro.append(f"There were no maps of {', '.join(maps.replaced)} at hand: generated ones took their place.")
@@ -175,6 +181,8 @@ def _document(
     codes = sorted({row["code"] for row in rows if row["code"]})
     if len(codes) > 1:
         intro.append(f"The records come from {len(codes)} versions of the code; a new folder makes them anew.")
+    elif codes and codes != [code_digest()]:
+        intro.append("The records were made by another version of the code; a new folder makes them anew.")
     threads = sorted({row["jobs"] for row in rows if row["jobs"]})
     maps_used = sorted({row["map"] for row in rows})
     facts = {

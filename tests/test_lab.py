@@ -1,0 +1,523 @@
+"""The lab: what is run, kept and reported; killed, resumed, on threads and on a cluster."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import timebound as tb
+from helpers import COMPILED
+from timebound import cli
+from timebound.lab import bench, compare, engine, paper, report, reproduce, tba, tbbfs
+from timebound.lab.charts import Chart, Series
+from timebound.lab.columns import COLUMNS, deterministic
+from timebound.lab.experiment import Run, Sweep, WorldSource, chunks, plan, run_chunk
+from timebound.lab.store import Store
+
+SIDE = 24 if COMPILED else 12
+WORLD = WorldSource.generated("caves", SIDE, 3)
+SWEEP = Sweep("small", (WORLD, WorldSource.generated("rooms", SIDE, 1, room=6)), ("tba*", "tb-gbfs"), (3, 10), 3)
+SAME = deterministic()
+
+
+def fresh(key: str, draw):
+    return draw()
+
+
+def runs_of(sweep: Sweep) -> list[Run]:
+    return list(plan(sweep, fresh))
+
+
+def same(rows: list[dict]) -> list[tuple]:
+    return sorted(tuple((name, row[name]) for name in SAME) for row in rows)
+
+
+def small_paper(sweep: Sweep = SWEEP) -> paper.Paper:
+    def examine(data: paper.Data) -> report.Finding:
+        mean = data["small"].total("suboptimality")
+        verdict = report.REPRODUCED if mean is not None and mean >= 1 else report.DIFFERS
+        return report.Finding(verdict, f"mean {mean}", [report.Table("", ("a", "b"), [["x", "1"]])])
+
+    item = paper.Item("Table 9", "A <small> table", "means are above 1", "above 1", ("small",), examine)
+    return paper.Paper("small", "Nobody: Nothing. 2000", lambda scale, maps: [sweep], (item,))
+
+
+# --- runs and records ----------------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_every_combination_once() -> None:
+    runs = runs_of(SWEEP)
+    assert len(runs) == 2 * 3 * 2 * 2
+    assert len({run.key for run in runs}) == len(runs)
+    assert [run.key for run in runs_of(SWEEP)] == [run.key for run in runs]
+    grid = WORLD.open()
+    assert [run.problem for run in runs[:12:4]] == list(tb.problems(grid, 3, seed=0))
+    other = Sweep(**{**SWEEP.__dict__, "seed": 1})
+    assert not {run.key for run in runs_of(other)} & {run.key for run in runs}
+
+
+def test_keys_tell_what_matters_and_nothing_else() -> None:
+    (run,) = runs_of(Sweep("one", (WORLD,), ("tba*",), (5,), 1))
+    again = Run(**{**run.__dict__, "spec": "tba*:r=0.9"})  # the default, written out
+    assert again.key == run.key
+    for change in ({"spec": "tba*:r=0.8"}, {"budget": "6"}, {"kind": "other"}, {"digest": "x"}):
+        assert Run(**{**run.__dict__, **change}).key != run.key
+    assert Run(**{**run.__dict__, "setting": bench.Setting(change_rate=5)}).key != run.key
+
+
+def test_records_are_what_solve_says() -> None:
+    runs = runs_of(SWEEP)
+    made = chunks(runs, 5)
+    assert [run for chunk in made for run in chunk.runs] == runs
+    assert all(len(chunk.runs) <= 5 and len({run.world for run in chunk.runs}) == 1 for chunk in made)
+    for chunk in made[:2]:
+        for run, record in zip(chunk.runs, run_chunk(chunk), strict=True):
+            assert list(record) == list(COLUMNS)
+            result = tb.solve(run.world.open(), run.problem.start, run.problem.goal, run.spec, budget=int(run.budget))
+            assert (record["cost"], record["moves"], record["expansions"]) == (
+                result.cost,
+                result.moves,
+                result.expansions,
+            )
+            assert record["suboptimality"] == pytest.approx(result.cost / run.problem.optimal)
+            assert record["error"] is None
+            assert record["wall_seconds"] > 0
+
+
+def test_a_run_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = runs_of(Sweep("one", (WORLD,), ("tba*", "tb-gbfs"), (5,), 1))
+
+    def broken(world, run, entry):
+        raise ZeroDivisionError("no\ngood")
+
+    monkeypatch.setitem(sys.modules["timebound.lab.experiment"].KINDS, "broken", broken)
+    bad = Run(**{**runs[0].__dict__, "kind": "broken"})
+    records = run_chunk(chunks([bad, runs[1]], 9)[0])
+    assert records[0]["status"] == "error"
+    assert "ZeroDivisionError" in records[0]["error"]
+    assert records[1]["status"] == "reached"
+
+
+def test_a_map_that_has_changed_is_not_run(tmp_path: Path) -> None:
+    file = tmp_path / "a.map"
+    tb.Grid(np.ones((9, 9))).save(file)
+    runs = runs_of(Sweep("one", (WorldSource.of_file(file),), ("tba*",), (5,), 1))
+    other = Run(**{**runs[0].__dict__, "digest": "0" * 32})
+    with pytest.raises(tb.MapError, match=r"a\.map is not the map"):
+        run_chunk(chunks([other], 1)[0])
+
+
+def test_theorem_3_run() -> None:
+    sweep = Sweep(
+        "bound", (WORLD,), ("rtb-wa*:weight=1", "rtb-wa*:weight=2"), ("none",), 2,
+        setting=bench.Setting(change_rate=10, change_every=3), kind="theorem 3",
+    )  # fmt: skip
+    for chunk in chunks(runs_of(sweep), 99):
+        for record in run_chunk(chunk):
+            assert record["error"] is None
+            assert record["bound_ratio"] <= 1.02  # a bucket is more of a short path than of a long one
+
+
+# --- the store -----------------------------------------------------------------------------------------------------
+
+
+def test_store_keeps_replaces_and_exports(tmp_path: Path) -> None:
+    records = run_chunk(chunks(runs_of(SWEEP), 12)[0])
+    with Store(tmp_path / "deep" / "runs.duckdb") as store:
+        store.add([])
+        store.add(records)
+        store.add([{**records[0], "cost": -1.0}])
+        assert len(store.rows()) == len(records)
+        (first,) = store.rows([records[0]["key"]])
+        assert first["cost"] == -1.0
+        assert store.keys() == {record["key"] for record in records}
+        store.add([{**records[0], "error": "boom"}])
+        assert store.keys() == {record["key"] for record in records[1:]}  # to be run again
+        store.add(records[:1])
+        assert store.drawn("k") is None
+        store.keep_drawn("k", [1, [2, 3]])
+        assert store.drawn("k") == [1, [2, 3]]
+        store.export(tmp_path / "runs.csv")
+        store.export(tmp_path / "runs.parquet")
+        with pytest.raises(tb.MapError, match="parquet or"):
+            store.export(tmp_path / "runs.xls")
+    with Store(tmp_path / "deep" / "runs.duckdb") as store:
+        assert same(store.rows()) == same(records)
+    with open(tmp_path / "runs.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert list(lines[0]) == list(COLUMNS)
+    assert {line["key"]: float(line["cost"]) for line in lines} == {r["key"]: r["cost"] for r in records}
+    import duckdb
+
+    path = tmp_path / "runs.parquet"
+    assert duckdb.sql(f"SELECT count(*), sum(moves) FROM '{path}'").fetchall() == [
+        (len(records), sum(record["moves"] for record in records))
+    ]
+
+
+def test_store_refuses_what_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "runs.duckdb"
+    file.write_text("this is no database")
+    with pytest.raises(tb.Error, match="cannot be opened"):
+        Store(file)
+
+
+def test_columns_know_themselves() -> None:
+    assert COLUMNS["suboptimality"].better == -1
+    assert COLUMNS["states_per_move_max"].summary([3, 9, None]) == 9
+    assert COLUMNS["cost"].summary([None]) is None
+    assert COLUMNS["cost"].text(None) == ""
+    assert "planning_seconds" not in SAME
+    assert "expansions" in SAME
+
+
+# --- reproduce -----------------------------------------------------------------------------------------------------
+
+
+def test_reproduce_runs_once_and_reports(tmp_path: Path) -> None:
+    said: list[str] = []
+    outcome = reproduce.reproduce(small_paper(), tmp_path, say=said.append, jobs=1)
+    assert outcome.verdicts == {"Table 9": "reproduced"}
+    assert (outcome.runs, outcome.errors) == (24, 0)
+    page = (tmp_path / "report.html").read_text()
+    assert "A &lt;small&gt; table" in page
+    assert "Table 9" in (tmp_path / "report.md").read_text()
+    assert any("to make, about" in line for line in said)
+    said.clear()
+    reproduce.reproduce(small_paper(), tmp_path, say=said.append, jobs=1)
+    assert said == ["small, normal: 24 runs, 24 of them made before"]
+    more = Sweep(**{**SWEEP.__dict__, "specs": (*SWEEP.specs, "tb-wa*")})
+    reproduce.reproduce(small_paper(more), tmp_path, say=said.append, jobs=1)
+    assert said[1] == "small, normal: 36 runs, 24 of them made before"
+
+
+def test_steps_apart(tmp_path: Path) -> None:
+    quiet = {"say": lambda text: None, "jobs": 1}
+    assert reproduce.reproduce(small_paper(), tmp_path, steps=["plan"], **quiet).verdicts == {}
+    assert not (tmp_path / "report.html").exists()
+    early = reproduce.reproduce(small_paper(), tmp_path, steps=["report"], **quiet)
+    assert early.verdicts == {"Table 9": "cannot tell"}
+    assert "24 runs have not been made" in (tmp_path / "report.md").read_text()
+    reproduce.reproduce(small_paper(), tmp_path, steps=["run"], **quiet)
+    late = reproduce.reproduce(small_paper(), tmp_path, steps=["report"], **quiet)
+    assert late.verdicts == {"Table 9": "reproduced"}
+
+
+def test_errors_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(world, run, entry):
+        raise ZeroDivisionError("no good")
+
+    monkeypatch.setitem(sys.modules["timebound.lab.experiment"].KINDS, "broken", broken)
+    sweep = Sweep(**{**SWEEP.__dict__, "kind": "broken", "problems": 1})
+    outcome = reproduce.reproduce(small_paper(sweep), tmp_path, say=lambda text: None, jobs=1)
+    assert outcome.errors == 8
+    page = (tmp_path / "report.html").read_text()
+    assert page.index("Unexplained errors") < page.index("<nav>")
+    assert "ZeroDivisionError: no good" in page
+
+
+def test_a_rule_that_fails_is_an_error_too(tmp_path: Path) -> None:
+    broken = paper.Item("Table 8", "t", "c", "r", ("small",), lambda data: 1 / 0)  # type: ignore[arg-type, return-value]
+    small = small_paper()
+    both = paper.Paper(small.name, small.reference, small.sweeps, (broken, *small.items))
+    outcome = reproduce.reproduce(both, tmp_path, say=lambda text: None, jobs=1)
+    assert outcome.verdicts == {"Table 8": "cannot tell", "Table 9": "reproduced"}
+    assert outcome.errors == 1
+
+
+@pytest.mark.parametrize("name", ["tba", "tbbfs"])
+def test_papers_plan_on_generated_maps(name: str) -> None:
+    maps = paper.Maps(None)
+    found = reproduce.find(name)
+    for scale in (paper.QUICK, paper.NORMAL, paper.FULL):
+        sweeps = found.sweeps(scale, maps)
+        names = {sweep.name for sweep in sweeps}
+        assert all(set(item.sweeps) <= names for item in found.items)
+        assert all(world.generator for sweep in sweeps for world in sweep.worlds)
+    assert maps.replaced
+    with pytest.raises(tb.Error, match="still to come"):
+        reproduce.find("chapter")
+    with pytest.raises(tb.Error, match="no paper 'tbx'"):
+        reproduce.find("tbx")
+
+
+def tiny(sweeps, worlds):
+    """A paper's sweeps on small worlds with few problems."""
+    return [
+        Sweep(**{**sweep.__dict__, "worlds": worlds, "problems": 2, "cost": None})
+        for sweep in sweeps
+    ]  # fmt: skip
+
+
+@pytest.mark.skipif(not COMPILED, reason="thousands of runs")
+@pytest.mark.parametrize("module", [tba, tbbfs])
+def test_papers_examine_what_was_run(module, tmp_path: Path) -> None:
+    """Every table and figure, on maps too small to say anything: nothing breaks, everything is shown."""
+    worlds = (WorldSource.generated("rooms", 40, 1, room=8),)
+    whole = module.PAPER
+    small = paper.Paper(
+        whole.name, whole.reference, lambda scale, maps: tiny(whole.sweeps(scale, maps), worlds), whole.items
+    )
+    outcome = reproduce.reproduce(small, tmp_path, scale=paper.QUICK, maps=paper.Maps(None), say=lambda text: None)
+    assert outcome.errors == 0
+    assert set(outcome.verdicts) == {item.number for item in whole.items}
+    assert set(outcome.verdicts.values()) <= {report.REPRODUCED, report.DIFFERS}
+    for item in whole.items:  # and with nothing at all
+        assert item.examine(paper.Data({}, True)).verdict == report.CANNOT_TELL
+    text = (tmp_path / "report.md").read_text()
+    for file in re.findall(r"\((figures/[^)]*)\)", text):
+        assert xml.parse(tmp_path / file).getroot().tag.endswith("svg")
+
+
+def test_tba_verdicts_can_fail() -> None:
+    """The rule of Table 1, fed with the paper's own numbers, and with others."""
+
+    def data(factor: float) -> paper.Data:
+        rows = []
+        for spec, means in ((tba.SPECS[0], tba.EARLY), (tba.SPECS[1], tba.LATE)):
+            for r, mean in means.items():
+                rows.append(
+                    {"spec": spec, "budget": str(r), "status": "reached", "suboptimality": mean * factor}
+                )  # fmt: skip
+        return paper.Data({"table 1": rows}, True)
+
+    assert tba.table_1(data(1.0)).verdict == report.REPRODUCED
+    assert tba.table_1(data(1.09)).verdict == report.REPRODUCED
+    assert tba.table_1(data(1.12)).verdict == report.DIFFERS
+    assert tba.table_1(data(0.88)).verdict == report.DIFFERS
+
+
+def test_falling() -> None:
+    assert paper.falling([3, 2, 1])
+    assert not paper.falling([3, 2, 2.5])
+    assert not paper.falling([1])
+    assert not paper.falling([1.0, 1.01, 1.02, 1.03], 0.015)  # each step within the slack, the whole not
+
+
+def test_real_maps_are_found(tmp_path: Path) -> None:
+    for name in ("a", "b", "c", "d"):
+        (tmp_path / "set").mkdir(exist_ok=True)
+        tb.Grid(np.ones((4, 4))).save(tmp_path / "set" / f"{name}.map")
+    maps = paper.Maps.at(tmp_path)
+    assert [world.name for world in maps.sources("set", [])] == ["a.map", "b.map", "c.map", "d.map"]
+    assert [world.name for world in maps.sources("set", [], 2)] == ["a.map", "c.map"]
+    assert [world.name for world in maps.sources("set", [], only=["b"])] == ["b.map"]
+    assert not maps.replaced
+    assert maps.sources("none", [WORLD]) == (WORLD,)
+    assert maps.replaced == ["none"]
+    with pytest.raises(tb.MapError, match="no folder"):
+        paper.Maps.at(tmp_path / "nowhere")
+
+
+# --- killed, and on a cluster --------------------------------------------------------------------------------------
+
+SCRIPT = """
+import sys
+from timebound.lab import paper, report, reproduce
+from timebound.lab.experiment import Sweep, WorldSource
+worlds = tuple(WorldSource.generated("caves", 64, seed) for seed in range(6))
+sweep = Sweep("small", worlds, ("tba*", "tb-gbfs", "tb-wa*:weight=1"), (1, 2, 3, 4), 40)
+item = paper.Item("Table 9", "t", "c", "r", ("small",), lambda data: report.Finding("cannot tell", "x"))
+reproduce._CHUNK_SECONDS = 0.05
+reproduce.reproduce(paper.Paper("small", "x", lambda scale, maps: [sweep], (item,)), sys.argv[1], jobs=2)
+"""
+
+
+@pytest.mark.skipif(not COMPILED, reason="kills processes; the same code runs above")
+def test_killed_at_random_moments(tmp_path: Path) -> None:
+    """SIGKILL, again and again; the final table is that of a run which was left alone."""
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", SCRIPT, str(whole)], check=True, capture_output=True)
+    took = time.perf_counter() - began
+    chance = random.Random(1)
+    kills = int(os.environ.get("TIMEBOUND_KILLS", "3"))
+    for _ in range(kills):
+        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(broken)], stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.3, 1.0) * took)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run([sys.executable, "-c", SCRIPT, str(broken)], check=True, capture_output=True)
+    with Store(whole / "runs.duckdb") as one, Store(broken / "runs.duckdb") as other:
+        assert len(one.rows()) == 6 * 40 * 12
+        assert same(one.rows()) == same(other.rows())
+
+
+@pytest.mark.skipif(not COMPILED, reason="starts processes; the same code runs above")
+def test_a_cluster_that_loses_a_worker() -> None:
+    distributed = pytest.importorskip("distributed")
+    sweep = Sweep("small", tuple(WorldSource.generated("caves", 48, s) for s in range(4)), SWEEP.specs, (1, 3), 20)
+    todo = chunks(runs_of(sweep), 10)
+    expected = [record for records in engine.on_threads(todo, 2) for record in records]
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        found = []
+        for number, records in enumerate(engine.on_dask(todo, cluster.scheduler_address, 2)):
+            found += records
+            if number == 2:
+                os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+    assert same(found) == same(expected)
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(tb.Error, match="no Dask scheduler at tcp://127"):
+        list(engine.on_dask([], "tcp://127.0.0.1:1", 1))
+
+
+# --- compare -------------------------------------------------------------------------------------------------------
+
+
+def record(spec: str, problem: int, ratio: float, budget: str = "5") -> dict:
+    return {
+        "spec": spec, "algorithm": spec, "budget": budget, "digest": "d", "problem": problem, "status": "reached",
+        "suboptimality": ratio, "cost": ratio * 10, "states_per_move_mean": 1.0, "microseconds_per_move": 1.0,
+        "back_moves": 0, "revisits": 0,
+    }  # fmt: skip
+
+
+def test_differences_are_paired() -> None:
+    """Problems differ by far more than the algorithms do; pairs show it all the same."""
+    chance = np.random.default_rng(1)
+    hard = chance.uniform(1, 100, 60)
+    records = [record("a", k, hard[k]) for k in range(60)]
+    records += [record("b", k, hard[k] + 0.1 + chance.normal(0, 0.05)) for k in range(60)]
+    one = compare.differences(records)[0]
+    assert (one.measure, one.against, one.spec, one.problems) == ("suboptimality", "a", "b", 60)
+    assert 0.05 < one.low < one.mean < one.high < 0.15
+    assert one.clear
+    assert one.wins + one.losses == 60
+    assert one.losses > 50
+    assert compare.differences(records) == compare.differences(records)
+    equal = [record("a", k, hard[k]) for k in range(60)] + [
+        record("b", k, hard[k] + chance.normal(0, 1)) for k in range(60)
+    ]
+    assert not compare.differences(equal)[0].clear
+
+
+def test_pareto() -> None:
+    assert compare.pareto([(1, 1), (1, 2), (2, 1), (0.5, 3)]) == [3, 0]
+    assert compare.pareto([]) == []
+
+
+def test_compare_command(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tb.Grid(tb.generate.caves((SIDE, SIDE), seed=1)).save("a.map")
+    arguments = ["compare", "a.map", "-a", "tba*", "tb-gbfs", "--budget", "2,8", "--problems", "4"]
+    assert cli.main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "effort against quality: on the Pareto front" in out
+    page = Path("timebound-compare/report.html").read_text()
+    assert "Pareto front" in page
+    assert len(Path("timebound-compare/runs.csv").read_text().splitlines()) == 17
+    assert cli.main([*arguments, "--json", "-o", "x"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert len(told["summary"]) == 4
+    assert {one["spec"] for one in told["differences"]} == {"tb-gbfs"}
+
+
+def test_reproduce_command(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "find", lambda name: small_paper())
+    assert cli.main(["reproduce", "small", "--jobs", "1", "--export", "runs.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert "Table 9               reproduced" in out
+    assert "24 runs to" not in out
+    assert "made before" in err
+    assert len(Path("runs.csv").read_text().splitlines()) == 25
+    assert cli.main(["reproduce", "small", "--json", "--jobs", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdicts"] == {"Table 9": "reproduced"}
+    for wrong, words in (
+        (["--steps", "walk"], "there is no step 'walk'"),
+        (["--export", "runs.txt"], "parquet or .csv"),
+        (["--maps", "nowhere"], "no folder nowhere"),
+    ):
+        assert cli.main(["reproduce", "small", *wrong]) == 2
+        assert words in capsys.readouterr().err
+
+
+# --- what is drawn -------------------------------------------------------------------------------------------------
+
+
+class Balanced(HTMLParser):
+    """Complains about tags that do not match."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs) -> None:
+        if tag not in ("meta", "link", "br", "circle", "line", "rect", "path", "polyline"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def numbers(svg: str, pattern: str) -> list[float]:
+    return [float(value) for value in re.findall(pattern, svg)]
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_charts_stay_within_their_frame(log: bool) -> None:
+    series = [Series(f"spec <{k}>", [1, 10, 1000], [0.5 + k, 3.0 * k + 1, 100.0]) for k in range(9)]
+    series.append(Series("gaps", [1, 2, 3], [float("nan"), 5.0, None], line=False, dashed=True))  # type: ignore[list-item]
+    svg = Chart("a <title>", "x & y", "y", series, log_x=log, log_y=log).svg()
+    root = xml.fromstring(svg)
+    height = float(root.attrib["viewBox"].split()[3])
+    for node in root.iter():
+        for name, most in (("cx", 480), ("x", 480), ("cy", height), ("y", height)):
+            if name in node.attrib:
+                assert 0 <= float(node.attrib[name]) <= most
+    texts = [node.text for node in root.iter() if node.tag.endswith("text")]
+    assert "a <title>" in texts
+    assert "spec <8>" in texts
+
+
+def test_chart_axes() -> None:
+    flat = Chart("t", "x", "y", [Series("a", [1, 2], [3, 3])]).svg()
+    assert "nothing to show" not in flat
+    assert "nothing to show" in Chart("t", "x", "y", [Series("a", [], [])]).svg()
+    assert "nothing to show" in Chart("t", "x", "y", [Series("a", [0], [1])], log_x=True).svg()
+    ticks = Chart("t", "x", "y", [Series("a", [1, 1000], [1, 2])], log_x=True, x_ticks=(1, 32, 1000)).svg()
+    assert ">32<" in ticks
+    assert ">1k<" in ticks
+
+
+def test_report_is_whole_and_balanced() -> None:
+    chart = Chart("c", "x", "y", [Series("s", [1, 2], [1, 2])], note="n & m")
+    finding = report.Finding(
+        report.DIFFERS, "it *differs*", [report.Table("T", ("a", "b"), [["r|s", "1"]])], [chart], "why"
+    )
+    document = report.Document(
+        "R & D",
+        ["intro"],
+        [report.Section("Figure 1", "F", "claim", "rule", finding)],
+        {"machine": "m"},
+        [("run", "err")],
+    )
+    page = report.html(document)
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == []
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")  # needs nothing from elsewhere
+    assert 'id="figure-1"' in page
+    text = report.markdown(document, {"c": "figures/c.svg"})
+    assert "| r\\|s | 1 |" in text
+    assert "![c](figures/c.svg)" in text
+    assert text.index("Unexplained errors") < text.index("## Figure 1")
