@@ -20,8 +20,8 @@ import pytest
 
 import timebound as tb
 from helpers import COMPILED
-from timebound import cli
-from timebound.lab import bench, compare, engine, paper, report, reproduce, tba, tbbfs
+from timebound import cli, engine
+from timebound.lab import bench, compare, paper, report, reproduce, tba, tbbfs
 from timebound.lab.charts import Chart, Series
 from timebound.lab.columns import COLUMNS, deterministic
 from timebound.lab.experiment import Run, Sweep, WorldSource, chunks, plan, run_chunk
@@ -361,10 +361,10 @@ def test_a_cluster_that_loses_a_worker() -> None:
     distributed = pytest.importorskip("distributed")
     sweep = Sweep("small", tuple(WorldSource.generated("caves", 48, s) for s in range(4)), SWEEP.specs, (1, 3), 20)
     todo = chunks(runs_of(sweep), 10)
-    expected = [record for records in engine.on_threads(todo, 2) for record in records]
+    expected = [record for records in engine.on_threads(run_chunk, todo, 2) for record in records]
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         found = []
-        for number, records in enumerate(engine.on_dask(todo, cluster.scheduler_address, 2)):
+        for number, records in enumerate(engine.on_dask(run_chunk, todo, cluster.scheduler_address, 2)):
             found += records
             if number == 2:
                 os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
@@ -374,7 +374,7 @@ def test_a_cluster_that_loses_a_worker() -> None:
 def test_a_cluster_that_is_not_there() -> None:
     pytest.importorskip("distributed")
     with pytest.raises(tb.Error, match="no Dask scheduler at tcp://127"):
-        list(engine.on_dask([], "tcp://127.0.0.1:1", 1))
+        list(engine.on_dask(run_chunk, [], "tcp://127.0.0.1:1", 1))
 
 
 # --- compare -------------------------------------------------------------------------------------------------------

@@ -21,6 +21,9 @@ _HOMES = {
     "problems": "worlds.problems",
     "RandomChanges": "worlds.changes",
     "generate": "worlds.generate",
+    "SubgoalDatabase": "databases.subgoals",
+    "load_database": "databases.subgoals",
+    "prepare": "databases.subgoals",
     "agent": "episode",
     "solve": "episode",
     "validate": "episode",
@@ -28,6 +31,7 @@ _HOMES = {
     "Budget": "episode",
     "Result": "episode",
     "Validation": "episode",
+    "DatabaseError": "errors",
     "Error": "errors",
     "MapError": "errors",
     "MoveError": "errors",
@@ -40,8 +44,9 @@ _MODULES = {"generate"}
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
+    from .databases.subgoals import SubgoalDatabase, load_database, prepare
     from .episode import Agent, Budget, Result, Validation, agent, solve, validate
-    from .errors import Error, MapError, MoveError, ProblemError, SpecError, WorldError
+    from .errors import DatabaseError, Error, MapError, MoveError, ProblemError, SpecError, WorldError
     from .worlds import generate
     from .worlds.changes import RandomChanges
     from .worlds.graph import Graph

@@ -136,6 +136,7 @@ Each command tells more: timebound COMMAND --help. Every command has --json.""",
     _add_bench(commands)
     _add_compare(commands)
     _add_reproduce(commands)
+    _add_prepare(commands)
     _add_maps(commands)
 
     algorithms = _add(
@@ -332,6 +333,36 @@ of what has been run so far.""",
     parser.add_argument("--steps", metavar="STEP[,STEP]", default="plan,run,report", help="default: %(default)s")
     parser.add_argument("--export", metavar="FILE", action="append", default=[], help=".parquet or .csv of all records")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="default: timebound-PAPER")
+    _json(parser)
+
+
+def _add_prepare(commands: Any) -> None:
+    parser = _add(
+        commands,
+        _prepare,
+        "prepare",
+        "compute a map's database ahead of time",
+        "Compute what an algorithm looks up on a map: for knn-lrta*, optimal paths between\n"
+        "random cells, each compressed into a few subgoals. Stop it any time and call it\n"
+        "again: it goes on where it stopped, and the file appears when it is whole. The\n"
+        "same seed gives the same file, whatever the number of jobs.",
+        """\
+examples:
+  timebound prepare caves.map --for 'knn-lrta*' --records 10000 -o caves.db
+  timebound prepare caves.map --for 'knn-lrta*' --mode paths --dask local -o caves.db
+
+modes: trees takes hundreds of records from each Dijkstra search (minutes where
+paths, one A* search per record as published, takes hours).""",
+    )
+    parser.add_argument("map", metavar="MAP", help="a .map file, image or NumPy .npy array")
+    parser.add_argument("--for", dest="algorithm", metavar="SPEC", required=True, help="which algorithm: knn-lrta*")
+    parser.add_argument("--records", type=_whole, default=10_000, metavar="N", help="default 10000")
+    parser.add_argument("--mode", choices=("trees", "paths"), default="trees", help="default trees")
+    parser.add_argument("--seed", type=_whole, default=0, metavar="S", help="default 0")
+    parser.add_argument("--scale", type=_whole, default=1, metavar="K", help="enlarge the map K times first")
+    parser.add_argument("--jobs", type=_whole, metavar="N", help="threads, or local Dask workers; default: all cores")
+    parser.add_argument("--dask", metavar="ADDRESS", help="run on a Dask cluster: its scheduler's address, or local")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True)
     _json(parser)
 
 
@@ -609,6 +640,50 @@ def _reproduce(options: argparse.Namespace) -> int:
         print(f"{_some(outcome.errors, 'run')} ended in an error: see the report's first section")
     if "report" in steps:
         print(f"wrote {folder / 'report.html'} (also report.md and figures)")
+    return SOLVED
+
+
+def _prepare(options: argparse.Namespace) -> int:
+    _check_outputs(None, options.output)
+    import time
+
+    from .databases.subgoals import KIND, prepare
+    from .lab.bench import open_world
+
+    if options.algorithm.partition(":")[0] != KIND:
+        raise SpecError(f"{options.algorithm} needs no database; the algorithm that does is {KIND}")
+    world = open_world(options.map).world
+    if options.scale > 1:
+        world = world.scale(options.scale)
+    began = time.perf_counter()
+    with _Bar() as bar:
+        made = prepare(
+            world,
+            options.output,
+            records=options.records,
+            mode=options.mode,
+            seed=options.seed,
+            jobs=options.jobs or os.cpu_count() or 1,
+            dask=options.dask,
+            progress=bar,
+        )
+    seconds = time.perf_counter() - began
+    facts = {
+        "map": str(options.map),
+        "digest": made.digest,
+        "file": options.output,
+        "records": len(made),
+        "states": made.states,
+        "bytes": Path(options.output).stat().st_size,
+        "seconds": seconds,
+        **{name: made.settings[name] for name in ("mode", "seed", "climb_limit")},
+    }
+    if options.json:
+        _print_json(facts)
+    else:
+        each = made.states / len(made) - 2
+        print(f"{len(made):,} records with {each:.1f} subgoals each, {facts['bytes'] / 1e6:.2f} MB, in {seconds:.1f} s")
+        print(f"wrote {options.output}")
     return SOLVED
 
 

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Error", "MapError", "MoveError", "ProblemError", "SpecError", "WorldError", "as_numbers", "nearest"]
+__all__ = [
+    "DatabaseError",
+    "Error",
+    "MapError",
+    "MoveError",
+    "ProblemError",
+    "SpecError",
+    "WorldError",
+    "as_numbers",
+    "nearest",
+]
 
 
 class Error(Exception):
@@ -38,6 +48,10 @@ class ProblemError(Error):
 
 class SpecError(Error):
     """An algorithm, parameter or budget that does not exist or does not fit."""
+
+
+class DatabaseError(Error):
+    """A file of precomputed things that cannot be used here."""
 
 
 class MoveError(Error):

@@ -12,10 +12,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..engine import on_dask, on_threads
 from ..errors import Error, nearest
 from ..warm import warm
-from .engine import on_dask, on_threads
-from .experiment import Run, chunks, code_digest, plan
+from .experiment import Run, chunks, code_digest, plan, run_chunk
 from .paper import NORMAL, Data, Maps, Paper, nothing
 from .report import CANNOT_TELL, Document, Finding, Section, html, markdown, write_whole
 from .store import Store
@@ -141,7 +141,7 @@ def _made(
     store: Store, todo: Sequence[Any], jobs: int, dask: str | None, total: int, what: str, progress: Progress | None
 ) -> Iterator[dict[str, Any]]:
     done = 0
-    made = on_threads(todo, jobs) if dask is None else on_dask(todo, dask, jobs)
+    made = on_threads(run_chunk, todo, jobs) if dask is None else on_dask(run_chunk, todo, dask, jobs)
     for records in made:
         store.add(records)  # committed: what is counted here is never run again
         done += len(records)

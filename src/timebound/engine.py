@@ -1,30 +1,32 @@
-"""Where chunks are run: threads of this process, or a Dask cluster. Either way the records are the same."""
+"""Where chunks of work are done: threads of this process, or a Dask cluster. Either way the results are the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, TypeVar
 
-from ..errors import Error
-from .experiment import Chunk, run_chunk
+from .errors import Error
 
 __all__ = ["on_dask", "on_threads"]
 
+T = TypeVar("T")
+R = TypeVar("R")
 
-def on_threads(todo: Sequence[Chunk], jobs: int) -> Iterator[list[dict[str, Any]]]:
-    """The records of each chunk as it is done. Kernels release the GIL, so threads use the cores."""
+
+def on_threads(work: Callable[[T], R], todo: Sequence[T], jobs: int) -> Iterator[R]:
+    """The result of each chunk as it is done. Kernels release the GIL, so threads use the cores."""
     if jobs == 1:
-        yield from map(run_chunk, todo)
+        yield from map(work, todo)
         return
     waiting = iter(todo)
     with ThreadPoolExecutor(jobs) as pool:
-        running: set[Future[list[dict[str, Any]]]] = set()
+        running: set[Future[R]] = set()
         try:
             while True:
-                # Few are handed out ahead of time, so that an interrupted sweep ends soon.
+                # Few are handed out ahead of time, so that interrupted work ends soon.
                 while len(running) < 2 * jobs and (chunk := next(waiting, None)) is not None:
-                    running.add(pool.submit(run_chunk, chunk))
+                    running.add(pool.submit(work, chunk))
                 if not running:
                     return
                 done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -35,11 +37,11 @@ def on_threads(todo: Sequence[Chunk], jobs: int) -> Iterator[list[dict[str, Any]
                 future.cancel()
 
 
-def on_dask(todo: Sequence[Chunk], address: str, jobs: int) -> Iterator[list[dict[str, Any]]]:
+def on_dask(work: Callable[..., R], todo: Sequence[T], address: str, jobs: int, shared: Any = None) -> Iterator[R]:
     """The same on a cluster: ``address`` of its scheduler, or ``local`` for ``jobs`` worker processes here.
 
-    A worker that is lost costs the chunk it was running; the scheduler gives it to another. Maps are made where they
-    are needed: files must lie at the same path on every machine, generated ones need nothing.
+    A worker that is lost costs the chunk it was doing; the scheduler gives it to another. ``shared`` is what every
+    chunk needs besides itself: it goes to each worker once, and to ``work`` as its second argument.
     """
     try:
         from dask.distributed import Client, LocalCluster, as_completed
@@ -51,7 +53,8 @@ def on_dask(todo: Sequence[Chunk], address: str, jobs: int) -> Iterator[list[dic
     except (OSError, ValueError) as problem:
         raise Error(f"there is no Dask scheduler at {address}: {problem}") from None
     try:
-        futures = client.map(run_chunk, todo, pure=False, retries=2)
+        extra = () if shared is None else ([client.scatter(shared, broadcast=True)] * len(todo),)
+        futures = client.map(work, todo, *extra, pure=False, retries=2)
         for future in as_completed(futures):
             yield future.result()
             future.release()

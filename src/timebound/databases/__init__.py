@@ -1,0 +1,1 @@
+"""What is computed ahead of time, and kept in files."""

@@ -1,0 +1,344 @@
+"""Subgoal databases for kNN LRTA*: optimal paths between random states, compressed into a few subgoals each.
+
+A record is a path's start and end, and the subgoals between: states that a greedy agent can climb to one after the
+other. Two ways to make them, both from optimal paths:
+
+* ``paths``: A* for every record, as published.
+* ``trees``: one Dijkstra search from a random root holds an optimal path to every state, and every part of such a path
+  is optimal too. So a tree gives hundreds of records for the price of a few A* searches.
+
+Record i depends on the seed and on i alone (or on the tree it belongs to). So the file does not depend on the number
+of workers, nor on how often the work was interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..engine import on_dask, on_threads
+from ..errors import DatabaseError, SpecError, WorldError
+from ..kernels.best_first import SEARCH
+from ..kernels.climbing import compress
+from ..kernels.layout import COUNTS, WEIGHT_ONE
+from ..kernels.records import Records, grow_tree, optimal_path, tree_path
+from ..kernels.workspace import Workspace, records
+from ..worlds.grid import Grid
+from . import files
+
+__all__ = ["KIND", "SubgoalDatabase", "load_database", "prepare"]
+
+KIND = "knn-lrta*"
+MODES = ("paths", "trees")
+CLIMB_LIMIT = 10_000  # steps, off-line
+PER_TREE = 400  # records taken from one Dijkstra search
+_CHUNK = {"paths": 64, "trees": PER_TREE}
+_TRIES = 10_000  # random pairs for one record, before a map is called too easy
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class SubgoalDatabase:
+    """Records for one world. ``tb.load_database(file, world)`` opens one; pass it as ``database=``."""
+
+    digest: str
+    records: Records
+    settings: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.records.starts)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        return sum(array.nbytes for array in self.records)
+
+    @property
+    def states(self) -> int:
+        """States stored: starts, ends and subgoals."""
+        return 2 * len(self) + len(self.records.subgoals)
+
+    def __repr__(self) -> str:
+        return f"<SubgoalDatabase of {len(self):,} records, {self.nbytes / 1e6:.2f} MB>"
+
+
+def load_database(path: str | Path, world: Any) -> SubgoalDatabase:
+    """Open a database made by ``timebound prepare`` for this world. It is mapped into memory, not read.
+
+    >>> import tempfile, timebound as tb
+    >>> world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = tb.prepare(world, folder + "/rooms.db", records=50, seed=1)
+    ...     print(tb.load_database(folder + "/rooms.db", world))
+    <SubgoalDatabase of 50 records, 0.00 MB>
+    """
+    header, arrays = files.read(path)
+    if header["kind"] != KIND:
+        raise DatabaseError(f"{path} is a database for {header['kind']}, not for {KIND}")
+    if header["world"] != world.digest:
+        raise DatabaseError(
+            f"{path} was made for another map, or for this one under other rules; make one with timebound prepare"
+        )
+    return SubgoalDatabase(header["world"], Records(**arrays), header["settings"])
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A grid on its way to another process."""
+
+    packed: bytes
+    shape: tuple[int, int]
+    options: tuple[tuple[str, Any], ...]
+    digest: str
+
+    @classmethod
+    def of(cls, world: Grid) -> _Cells:
+        return cls(
+            np.packbits(world.free).tobytes(), world.shape, tuple(sorted(world._options().items())), world.digest
+        )
+
+
+@lru_cache(maxsize=2)
+def _unpacked(cells: _Cells) -> Grid:
+    bits = np.unpackbits(np.frombuffer(cells.packed, np.uint8), count=cells.shape[0] * cells.shape[1])
+    return Grid(bits.reshape(cells.shape).astype(bool), **dict(cells.options))
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    number: int
+    first: int  # the number of its first record
+    count: int
+    seed: int
+    mode: str
+
+
+def _chunk_there(chunk: _Chunk, cells: _Cells) -> tuple[int, bytes]:
+    """A chunk made in another process."""
+    return _make_chunk(_unpacked(cells), chunk)
+
+
+def _make_chunk(world: Grid, chunk: _Chunk) -> tuple[int, bytes]:
+    """The records of a chunk, as the bytes of a file."""
+    maker = _Maker(world)
+    try:
+        made = list(maker.paths(chunk) if chunk.mode == "paths" else maker.tree(chunk))
+    finally:
+        maker.close()
+    lengths = np.array([len(subgoals) for _, _, subgoals in made], np.int32)
+    out = BytesIO()
+    np.savez(
+        out,
+        starts=np.array([start for start, _, _ in made], np.int32),
+        ends=np.array([end for _, end, _ in made], np.int32),
+        lengths=lengths,
+        subgoals=np.concatenate([subgoals for _, _, subgoals in made]).astype(np.int32),
+    )
+    return chunk.number, out.getvalue()
+
+
+class _Maker:
+    """Makes records in one thread."""
+
+    def __init__(self, world: Grid) -> None:
+        self._world = world
+        self._parts = world.parts()
+        self._workspace = Workspace.of(world)
+        self._search, self._counts = records(SEARCH), records(COUNTS)
+        self._path, self._subgoals = np.empty(4096, np.int64), np.empty(4096, np.int64)
+
+    def close(self) -> None:
+        self._workspace.release()
+
+    def paths(self, chunk: _Chunk) -> Iterator[tuple[int, int, np.ndarray]]:
+        """A* for each record. Those that need no subgoal are dropped, and another pair is drawn."""
+        self._search["g_weight"] = self._search["h_weight"] = WEIGHT_ONE
+        self._search["reopen"] = 1
+        for number in range(chunk.first, chunk.first + chunk.count):
+            random = np.random.default_rng([chunk.seed, number])
+            for _ in range(_TRIES):
+                start, goal = (int(s) for s in self._world.random_states(2, random))
+                if start == goal or self._parts[start] != self._parts[goal]:
+                    continue
+                path = self._between(start, goal)
+                subgoals = self._compressed(path)
+                if len(subgoals):
+                    yield start, goal, subgoals
+                    break
+            else:
+                raise WorldError("nearly all paths of this map need no subgoal: hill-climbing is enough here")
+
+    def tree(self, chunk: _Chunk) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Many records from one Dijkstra search: paths from the root, and parts of them."""
+        self._search["g_weight"], self._search["h_weight"], self._search["reopen"] = WEIGHT_ONE, 0, 1
+        random = np.random.default_rng([chunk.seed, chunk.number])
+        root = int(self._world.random_states(1, random)[0])
+        clock = np.zeros(2, np.int64)
+        view = self._world.view
+        while not grow_tree(
+            view, self._workspace.table, self._workspace.queue, self._search, self._counts, root, clock
+        ):
+            self._workspace.enlarge()
+        made = 0
+        for _ in range(_TRIES * chunk.count):
+            end = int(self._world.random_states(1, random)[0])
+            if end == root or self._parts[end] != self._parts[root]:
+                continue
+            path = self._traced(partial(tree_path, view, self._workspace.table, self._search, end))
+            # Any part of an optimal path is one: it begins anywhere, and may be walked either way.
+            path = path[int(random.integers(len(path) - 1)) if len(path) > 2 else 0 :]
+            if random.integers(2):
+                path = path[::-1].copy()
+            subgoals = self._compressed(path)
+            if len(subgoals):
+                yield int(path[0]), int(path[-1]), subgoals
+                made += 1
+                if made == chunk.count:
+                    return
+        raise WorldError("nearly all paths of this map need no subgoal: hill-climbing is enough here")
+
+    def _between(self, start: int, goal: int) -> np.ndarray:
+        def attempt(path: np.ndarray) -> int:
+            arrays = self._workspace.table, self._workspace.queue, self._search, self._counts
+            return int(optimal_path(self._world.view, *arrays, start, goal, path))
+
+        return self._traced(attempt)
+
+    def _traced(self, attempt: Callable[[np.ndarray], int]) -> np.ndarray:
+        while True:
+            length = attempt(self._path)
+            if length > 0:
+                return self._path[len(self._path) - length :]
+            if length == 0:
+                raise AssertionError("two connected cells have no path between them")
+            # Either the path or the search had no room; enlarging both is simple, and rare.
+            self._path = np.empty(2 * len(self._path), np.int64)
+            self._workspace.enlarge()
+
+    def _compressed(self, path: np.ndarray) -> np.ndarray:
+        if len(self._subgoals) < len(path):
+            self._subgoals = np.empty(2 * len(path), np.int64)
+        count = compress(self._world.view, path, self._subgoals, CLIMB_LIMIT)
+        return self._subgoals[:count].copy()
+
+
+def prepare(
+    world: Any,
+    path: str | Path,
+    *,
+    records: int = 10_000,
+    mode: str = "trees",
+    seed: int = 0,
+    jobs: int = 1,
+    dask: str | None = None,
+    progress: Progress | None = None,
+) -> SubgoalDatabase:
+    """Make a subgoal database for a grid, write it to ``path``, and open it.
+
+    Interrupted work goes on where it stopped: finished parts are kept beside the file until it is whole. The same
+    seed gives the same bytes, whatever the number of jobs.
+    """
+    if not isinstance(world, Grid):
+        raise WorldError("subgoal databases are for grids")
+    if world._costs is not None:
+        raise WorldError("subgoal databases are for grids whose cells all cost the same")
+    if not isinstance(records, (int, np.integer)) or isinstance(records, bool) or records < 1:
+        raise SpecError(f"records is how many to make, at least 1, not {records!r}")
+    if mode not in MODES:
+        raise SpecError(f"mode is {' or '.join(MODES)}, not {mode!r}")
+    file = Path(path)
+    if not file.absolute().parent.is_dir():
+        raise DatabaseError(f"cannot write {file}: there is no folder {file.parent}")
+    settings = {"records": int(records), "mode": mode, "seed": int(seed), "climb_limit": CLIMB_LIMIT}
+    folder = _parts_folder(file, {**settings, "world": world.digest, "format": files.VERSION})
+    size = _CHUNK[mode]
+    todo = [
+        _Chunk(number, first, min(size, records - first), int(seed), mode)
+        for number, first in enumerate(range(0, records, size))
+    ]
+    done = {chunk.number for chunk in todo if (folder / _part(chunk.number)).is_file()}
+    made = sum(chunk.count for chunk in todo if chunk.number in done)
+    missing = [chunk for chunk in todo if chunk.number not in done]
+    if progress is not None:
+        progress(made, records, "records")
+    world.parts()  # computed once, before threads ask for it
+    if dask is None:
+        results = on_threads(partial(_make_chunk, world), missing, jobs)
+    else:
+        results = on_dask(_chunk_there, missing, dask, jobs, shared=_Cells.of(world))
+    for number, data in results:
+        _keep(folder / _part(number), data)
+        made += todo[number].count
+        if progress is not None:
+            progress(made, records, "records")
+    arrays = _assembled(world, [folder / _part(chunk.number) for chunk in todo])
+    files.write(file, KIND, world.digest, settings, arrays._asdict())
+    shutil.rmtree(folder)
+    return load_database(file, world)
+
+
+def _part(number: int) -> str:
+    return f"{number:06d}.npz"
+
+
+def _parts_folder(file: Path, plan: dict[str, Any]) -> Path:
+    """Where finished parts wait; parts of other work are not mixed with these."""
+    folder = file.with_name(file.name + ".parts")
+    folder.mkdir(exist_ok=True)
+    note = folder / "plan.json"
+    text = json.dumps(plan, sort_keys=True)
+    if note.exists() and note.read_text() != text:
+        raise DatabaseError(f"{folder} holds the parts of another database; remove it, or choose another file")
+    _keep(note, text.encode())
+    return folder
+
+
+def _keep(path: Path, data: bytes) -> None:
+    partial_file = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(partial_file, "wb") as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+    partial_file.replace(path)
+
+
+def _assembled(world: Grid, parts: list[Path]) -> Records:
+    """All records, in the order of the k-d tree."""
+    columns: dict[str, list[np.ndarray]] = {"starts": [], "ends": [], "lengths": [], "subgoals": []}
+    for part in parts:
+        with np.load(part) as loaded:
+            for name, arrays in columns.items():
+                arrays.append(loaded[name])
+    starts, ends, lengths, subgoals = (np.concatenate(arrays) for arrays in columns.values())
+    points = np.concatenate([world.points_of(starts), world.points_of(ends)], axis=1)
+    order = _tree_order(points)
+    begins = np.concatenate([[0], np.cumsum(lengths)])
+    first = np.concatenate([[0], np.cumsum(lengths[order])]).astype(np.int32)
+    moved = np.concatenate([subgoals[begins[k] : begins[k + 1]] for k in order]) if len(order) else subgoals
+    return Records(starts[order], ends[order], first, moved.astype(np.int32))
+
+
+def _tree_order(points: np.ndarray) -> np.ndarray:
+    """The order in which each part is split at its middle element by the coordinates in turn."""
+    order = np.arange(len(points))
+    todo = [(0, len(points), 0)]
+    while todo:
+        low, high, depth = todo.pop()
+        if high - low < 2:
+            continue
+        middle = (low + high) // 2
+        part = order[low:high]
+        # Sorted, not only partitioned: the same records then always come in the same order.
+        order[low:high] = part[np.lexsort((part, points[part, depth % 4]))]
+        todo += [(low, middle, depth + 1), (middle + 1, high, depth + 1)]
+    return order
