@@ -1,0 +1,344 @@
+"""Subgoal databases: climbing, compressing, the k-d tree, files that are whole or not there, builds that resume."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import timebound as tb
+from helpers import COMPILED, Case, grid_cases, points
+from naive import subgoals as naive
+from timebound import cli
+from timebound.databases import files, subgoals
+from timebound.kernels import climbing
+from timebound.kernels import records as kernel_records
+from timebound.kernels.jit import kernel
+
+SIDE = 64 if COMPILED else 16
+ROOM = 8 if COMPILED else 4
+
+
+@kernel
+def climbed(world, start, end, limit):
+    return climbing.climbs(world, start, end, limit)
+
+
+@kernel
+def similar(world, records, s, goal, wanted, found, unlike, stack):
+    return kernel_records.most_similar(world, records, s, goal, wanted, found, unlike, stack)
+
+
+@kernel
+def usable(world, records, s, goal, wanted, limit, found, unlike, stack):
+    return kernel_records.usable_record(world, records, s, goal, wanted, limit, found, unlike, stack)
+
+
+def rooms(seed: int = 1) -> tb.Grid:
+    return tb.Grid(tb.generate.rooms((SIDE, SIDE), room=ROOM, seed=seed))
+
+
+# --- climbing and compressing --------------------------------------------------------------------------------------
+
+
+@given(case=st.one_of(grid_cases(kind="plain"), grid_cases(kind="near")), limit=st.sampled_from([0, 1, 3, 1000]))
+def test_climbing(case: Case, limit: int) -> None:
+    expected = naive.climb(case.twin, case.start, case.goal, limit)
+    start, goal = case.world.state_of(case.start), case.world.state_of(case.goal)
+    assert climbed(case.world.view, start, goal, limit) == (-1 if expected is None else len(expected) - 1)
+
+
+@given(case=grid_cases(side=14, kind="plain"), limit=st.sampled_from([2, 1000]))
+def test_compressing(case: Case, limit: int) -> None:
+    result = tb.solve(case.world, case.start, case.goal, "a*")
+    path = points(result.path)
+    expected = naive.compress(case.twin, path, limit) if result.status == "reached" else []
+    states = case.world.path_states(path)
+    out = np.empty(len(path), np.int64)
+    count = climbing.compress(case.world.view, states, out, limit)
+    if result.status == "reached":
+        assert points(case.world.points_of(out[:count])) == expected
+        # What it is for: a greedy agent gets from each to the next, but for a single step that had to be taken.
+        stops = [case.start, *expected, case.goal]
+        for here, there in pairwise(stops):
+            k = path.index(here)
+            assert naive.climb(case.twin, here, there, limit) is not None or path[k + 1] == there
+
+
+# --- the tree ------------------------------------------------------------------------------------------------------
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 200 if COMPILED else 40),
+    wanted=st.sampled_from([1, 3, 10]),
+)
+def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> None:
+    chance = np.random.default_rng(seed)
+    world = tb.Grid(np.ones((30, 40)))
+    states = world.random_states(2 * count, chance).astype(np.int32).reshape(2, count)
+    coordinates = np.concatenate([world.points_of(states[0]), world.points_of(states[1])], axis=1)
+    order = subgoals._tree_order(coordinates)
+    assert sorted(order) == list(range(count))
+    records = kernel_records.Records(states[0][order], states[1][order], np.zeros(1, np.int32), np.zeros(1, np.int32))
+    s, goal = (int(k) for k in world.random_states(2, chance))
+    found, unlike, stack = np.empty(16, np.int64), np.empty(16, np.int64), np.empty((64, 4), np.int64)
+    got = similar(world.view, records, s, goal, wanted, found, unlike, stack)
+
+    def octile(a: int, b: int) -> float:
+        rows, cols = np.abs(np.array(world.point_of(a)) - np.array(world.point_of(b)))
+        return 13860 * max(rows, cols) + (19601 - 13860) * min(rows, cols)
+
+    all_of_them = [
+        (max(octile(s, int(a)), octile(goal, int(b))), k)
+        for k, (a, b) in enumerate(zip(records.starts, records.ends, strict=True))
+    ]
+    expected = sorted(all_of_them)[:wanted]
+    assert got == len(expected)
+    assert [(unlike[k], found[k]) for k in range(got)] == expected
+
+
+def test_the_first_record_that_can_be_climbed(tmp_path: Path) -> None:
+    world = rooms()
+    database = tb.prepare(world, tmp_path / "r.db", records=60, seed=1)
+    found, unlike, stack = np.empty(16, np.int64), np.empty(16, np.int64), np.empty((64, 4), np.int64)
+    some = 0
+    for problem in tb.problems(world, 20 if COMPILED else 4, seed=2):
+        s, goal = world.state_of(problem.start), world.state_of(problem.goal)
+        chosen = usable(world.view, database.records, s, goal, 10, 250, found, unlike, stack)
+        count = similar(world.view, database.records, s, goal, 10, found, unlike, stack)
+        fitting = [
+            int(i)
+            for i in found[:count]
+            if climbed(world.view, s, int(database.records.starts[i]), 250) >= 0
+            and climbed(world.view, int(database.records.ends[i]), goal, 250) >= 0
+        ]
+        assert chosen == (fitting[0] if fitting else -1)
+        some += bool(fitting)
+    assert some or not COMPILED
+
+
+# --- making --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["paths", "trees"])
+def test_records_are_optimal_paths_that_can_be_climbed(mode: str, tmp_path: Path) -> None:
+    world = rooms()
+    database = tb.prepare(world, tmp_path / "r.db", records=30 if COMPILED else 5, mode=mode, seed=3)
+    assert len(database) == (30 if COMPILED else 5)
+    assert database.digest == world.digest
+    assert database.states == 2 * len(database) + len(database.records.subgoals)
+    first = database.records.first
+    for k in range(len(database)):
+        inner = database.records.subgoals[first[k] : first[k + 1]]
+        assert len(inner) > 0  # records without a subgoal are dropped
+        stops = world.points_of(np.array([database.records.starts[k], *inner, database.records.ends[k]]))
+        stops = [tuple(int(v) for v in stop) for stop in stops]
+        whole = tb.solve(world, stops[0], stops[-1], "a*").cost
+        legs = [tb.solve(world, a, b, "a*").cost for a, b in pairwise(stops)]
+        assert sum(legs) == pytest.approx(whole)
+        for a, b in pairwise(stops):
+            steps = climbed(world.view, world.state_of(a), world.state_of(b), 10_000)
+            assert steps >= 0 or tb.solve(world, a, b, "a*").moves == 1
+
+
+@pytest.mark.parametrize("mode", ["paths", "trees"])
+def test_the_same_bytes_whatever_the_jobs(mode: str, tmp_path: Path) -> None:
+    world = rooms()
+    count = 900 if COMPILED and mode == "trees" else 150 if COMPILED else 6
+    made = []
+    for jobs in (1, 3):
+        tb.prepare(world, tmp_path / f"{jobs}.db", records=count, mode=mode, seed=5, jobs=jobs)
+        made.append((tmp_path / f"{jobs}.db").read_bytes())
+    assert made[0] == made[1]
+    tb.prepare(world, tmp_path / "other.db", records=count, mode=mode, seed=6)
+    assert (tmp_path / "other.db").read_bytes() != made[0]
+    assert not list(tmp_path.glob("*.parts"))
+
+
+def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = rooms()
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    file = tmp_path / "r.db"
+    tb.prepare(world, file, records=20, mode="paths", seed=5)
+    whole = file.read_bytes()
+    file.unlink()
+    make, numbers = subgoals._make_chunk, []
+
+    def stops_after_two(world, chunk):
+        if len(numbers) == 2:
+            raise KeyboardInterrupt
+        numbers.append(chunk.number)
+        return make(world, chunk)
+
+    monkeypatch.setattr(subgoals, "_make_chunk", stops_after_two)
+    with pytest.raises(KeyboardInterrupt):
+        tb.prepare(world, file, records=20, mode="paths", seed=5)
+    assert not file.exists()
+    with pytest.raises(tb.DatabaseError, match="parts of another database"):
+        tb.prepare(world, file, records=20, mode="paths", seed=6)
+    numbers.clear()
+    monkeypatch.setattr(
+        subgoals, "_make_chunk", lambda world, chunk: numbers.append(chunk.number) or make(world, chunk)
+    )
+    told: list[tuple[int, int, str]] = []
+    tb.prepare(world, file, records=20, mode="paths", seed=5, progress=lambda *news: told.append(news))
+    assert numbers == [2, 3]
+    assert told[0] == (10, 20, "records")
+    assert told[-1] == (20, 20, "records")
+    assert file.read_bytes() == whole
+
+
+SCRIPT = """
+import sys, timebound as tb
+from timebound.databases import subgoals
+subgoals._CHUNK["paths"] = 16
+world = tb.Grid(tb.generate.rooms((96, 96), room=8, seed=1))
+tb.prepare(world, sys.argv[1], records=4000, mode="paths", seed=2, jobs=2)
+"""
+
+
+@pytest.mark.skipif(not COMPILED, reason="kills processes; the same code runs above")
+def test_killed_at_random_moments(tmp_path: Path) -> None:
+    """SIGKILL, again and again; the file is that of a build which was left alone."""
+    whole, broken = tmp_path / "whole.db", tmp_path / "broken.db"
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", SCRIPT, str(whole)], check=True)
+    took = time.perf_counter() - began
+    chance = random.Random(2)
+    for _ in range(int(os.environ.get("TIMEBOUND_KILLS", "3"))):
+        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(broken)])
+        time.sleep(chance.uniform(0.4, 0.9) * took)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run([sys.executable, "-c", SCRIPT, str(broken)], check=True)
+    assert broken.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.skipif(not COMPILED, reason="starts processes; the same code runs above")
+def test_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    world = rooms()
+    tb.prepare(world, tmp_path / "threads.db", records=1500, mode="paths", seed=2, jobs=2)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        killed = []
+
+        def kill_once(done: int, total: int, what: str) -> None:
+            if done > 200 and not killed:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        address = cluster.scheduler_address
+        tb.prepare(world, tmp_path / "dask.db", records=1500, mode="paths", seed=2, dask=address, progress=kill_once)
+    assert killed
+    assert (tmp_path / "dask.db").read_bytes() == (tmp_path / "threads.db").read_bytes()
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> tuple[tb.Grid, Path]:
+    world = rooms()
+    tb.prepare(world, tmp_path / "r.db", records=20, seed=1)
+    return world, tmp_path / "r.db"
+
+
+def test_files_are_mapped(database: tuple[tb.Grid, Path]) -> None:
+    world, file = database
+    opened = tb.load_database(file, world)
+    base = opened.records.starts
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        base = base.base
+    assert isinstance(base, np.memmap)
+    with pytest.raises(ValueError, match="read-only"):
+        opened.records.starts[0] = 1
+    assert opened.settings["seed"] == 1
+
+
+def broken_files(whole: bytes) -> dict[str, tuple[bytes, str]]:
+    length = int.from_bytes(whole[len(files.MAGIC) : len(files.MAGIC) + 8], "little")
+    first = len(files.MAGIC) + 8
+    header = json.loads(whole[first : first + length])
+
+    def with_header(**changes: object) -> bytes:
+        text = json.dumps({**header, **changes}).encode()
+        text = text.ljust(length) if len(text) <= length else text
+        return files.MAGIC + len(text).to_bytes(8, "little") + text + whole[first + length :]
+
+    flipped = bytearray(whole)
+    flipped[-100] ^= 1
+    return {
+        "empty": (b"", "no database"),
+        "foreign": (b"type octile\nheight 3\n", "no database"),
+        "cut": (whole[:-70], "not complete"),
+        "cut in the header": (whole[: first + 20], "not complete"),
+        "no header": (files.MAGIC + (10).to_bytes(8, "little") + b"x" * 500, "not complete"),
+        "newer": (with_header(version=2), "newer timebound"),
+        "damaged": (bytes(flipped), "checksum"),
+        "another kind": (with_header(kind="d-lrta*"), "for d-lrta*"),
+    }
+
+
+def test_broken_files_are_refused_in_one_sentence(database: tuple[tb.Grid, Path], tmp_path: Path) -> None:
+    world, file = database
+    for name, (data, words) in broken_files(file.read_bytes()).items():
+        bad = tmp_path / "bad.db"
+        bad.write_bytes(data)
+        with pytest.raises(tb.DatabaseError) as refusal:
+            tb.load_database(bad, world)
+        assert words in str(refusal.value), name
+        assert "\n" not in str(refusal.value)
+    with pytest.raises(tb.DatabaseError, match="no file"):
+        tb.load_database(tmp_path / "nowhere.db", world)
+
+
+def test_another_map_or_rule_is_refused(database: tuple[tb.Grid, Path]) -> None:
+    world, file = database
+    others = [rooms(2), tb.Grid(world.free, corners="always"), tb.Grid(world.free, connectivity=4)]
+    edited = world.copy()
+    row, col = np.argwhere(edited.free)[0]
+    edited.block((int(row), int(col)))
+    for other in (*others, edited):
+        with pytest.raises(tb.DatabaseError, match="another map"):
+            tb.load_database(file, other)
+
+
+def test_prepare_refuses(tmp_path: Path) -> None:
+    world = rooms()
+    open_field = tb.Grid(np.ones((5, 5)))
+    for call, error, words in (
+        (lambda: tb.prepare(world, tmp_path / "x", records=0), tb.SpecError, "at least 1"),
+        (lambda: tb.prepare(world, tmp_path / "x", mode="magic"), tb.SpecError, "paths or trees"),
+        (lambda: tb.prepare(world, tmp_path / "no" / "x"), tb.DatabaseError, "no folder"),
+        (lambda: tb.prepare(tb.Graph([0], [1]), tmp_path / "x"), tb.WorldError, "for grids"),
+        (lambda: tb.prepare(tb.Grid([[1, 2]]), tmp_path / "x"), tb.WorldError, "cost the same"),
+        (lambda: tb.prepare(open_field, tmp_path / "y", records=1, mode="paths"), tb.WorldError, "climbing is enough"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_prepare_command(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rooms().save("r.map")
+    arguments = ["prepare", "r.map", "--for", "knn-lrta*", "--records", "12", "--jobs", "1"]
+    assert cli.main([*arguments, "-o", "r.db"]) == 0
+    assert "12 records with" in capsys.readouterr().out
+    assert cli.main([*arguments, "-o", "s.db", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["records"], told["mode"], told["bytes"]) == (12, "trees", Path("s.db").stat().st_size)
+    assert Path("r.db").read_bytes() == Path("s.db").read_bytes()
+    assert cli.main(["prepare", "r.map", "--for", "a*", "-o", "x.db"]) == 2
+    assert "needs no database" in capsys.readouterr().err
