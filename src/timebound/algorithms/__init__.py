@@ -8,7 +8,11 @@ from typing import Any, NamedTuple
 from ..errors import SpecError, nearest
 from .complete import A_STAR, DIJKSTRA, GREEDY, WEIGHTED_A_STAR
 from .ida_star import IDA_STAR
+from .k_lrta_star import K_LRTA_STAR, RTAA_STAR
+from .lrta_star import LRTA_STAR
+from .p_lrta_star import P_LRTA_STAR
 from .registry import Algorithm, Parameter, Planner
+from .ribs import RIBS
 from .time_bounded import REPEATED_TB_WEIGHTED_A_STAR, TB_GREEDY, TB_WEIGHTED_A_STAR, TBA_STAR
 
 __all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "parse_spec"]
@@ -25,6 +29,11 @@ REGISTRY: dict[str, Algorithm] = {
         TB_WEIGHTED_A_STAR,
         TB_GREEDY,
         REPEATED_TB_WEIGHTED_A_STAR,
+        LRTA_STAR,
+        P_LRTA_STAR,
+        K_LRTA_STAR,
+        RTAA_STAR,
+        RIBS,
     )
 }
 

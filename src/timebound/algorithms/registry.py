@@ -20,6 +20,9 @@ class World(Searchable, Protocol):
     undirected: bool
     changes: ChangeLog
 
+    @property
+    def unit(self) -> float: ...  # what one unit of the user's cost is in integers
+
 
 class Planner(Protocol):
     """The Python half of an algorithm; the other half is its text for ``decide``."""
