@@ -23,9 +23,11 @@ _HOMES = {
     "generate": "worlds.generate",
     "agent": "episode",
     "solve": "episode",
+    "converge": "episode",
     "validate": "episode",
     "Agent": "episode",
     "Budget": "episode",
+    "Convergence": "episode",
     "Result": "episode",
     "Validation": "episode",
     "Error": "errors",
@@ -40,7 +42,7 @@ _MODULES = {"generate"}
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
-    from .episode import Agent, Budget, Result, Validation, agent, solve, validate
+    from .episode import Agent, Budget, Convergence, Result, Validation, agent, converge, solve, validate
     from .errors import Error, MapError, MoveError, ProblemError, SpecError, WorldError
     from .worlds import generate
     from .worlds.changes import RandomChanges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from .kernels.workspace import Workspace, records
 from .worlds.changes import ChangeLog, Schedule
 from .worlds.grid import Grid
 
-__all__ = ["Agent", "Budget", "Result", "Validation", "agent", "solve", "validate"]
+__all__ = ["Agent", "Budget", "Convergence", "Result", "Validation", "agent", "converge", "solve", "validate"]
 
 UNLIMITED = 1 << 60
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
@@ -36,6 +37,8 @@ class AnyWorld(Protocol):
     states: int
     spare: list[Any]
 
+    @property
+    def unit(self) -> float: ...
     @property
     def digest(self) -> str: ...
     @property
@@ -266,6 +269,39 @@ class Agent:
         self._run(UNLIMITED >> 1 if ticks is None else int(ticks))
         return self
 
+    def restart(self) -> Agent:
+        """Go back to the start for another trial. What the algorithm has learned stays; other searches begin anew.
+
+        The books begin anew too: the result is that of the trial.
+
+        >>> import timebound as tb
+        >>> world = tb.Grid([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 1, 1]])
+        >>> agent = tb.agent("lrta*", world, (0, 0), (2, 3)).run()
+        >>> first = agent.cost
+        >>> agent.restart().run().cost <= first
+        True
+        """
+        here = int(self._trail[0])
+        self.world.state_of(self.world.point_of(here), "start")  # an edit may have walled it in
+        planner: Any = self._planner
+        if hasattr(planner, "restart"):
+            planner.restart()
+            for name in COUNTS.names or ():
+                if name != "states":
+                    planner.state.counts[name] = 0
+            if not self._release.alive:
+                self._release = weakref.finalize(self, planner.release)
+        else:
+            self._release()
+            self._borrow(int(self._note["goal"][0]))
+        kept = {name: int(self._note[name][0]) for name in ("goal", "commit")}
+        self._note[:] = 0
+        for name, value in kept.items():
+            self._note[name] = value
+        self._note["position"] = here
+        self._note["status"] = loop.REACHED if here == kept["goal"] else loop.ACTIVE
+        return self
+
     def wait(self, ticks: int = 1) -> Agent:
         """Let so many ticks pass without planning or moving; they count as waits."""
         _whole("ticks", ticks)
@@ -482,6 +518,61 @@ def solve(
             walker.wait(before + changes.every - walker.ticks)
         changes.change(world, [walker.position, walker.goal])
     return walker.result(best, non_optimal=non_optimal)
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """What became of repeated trials. ``trials`` is how many it took until the path repeats itself for ever.
+
+    That is so once a trial has learned nothing: the next one cannot differ. ``converged`` is False if the trials were
+    used up before, or one of them did not reach the goal.
+    """
+
+    converged: bool
+    trials: int
+    costs: np.ndarray
+    moves: np.ndarray
+    total_cost: float
+    path: Any  # of the last trial
+
+
+def converge(
+    world: AnyWorld,
+    start: Any,
+    goal: Any,
+    spec: str | Spec = "lrta*",
+    *,
+    budget: Budget | int | str | None = None,
+    commit: int = 1,
+    move_limit: int | None = None,
+    trials: int = 1000,
+) -> Convergence:
+    """Trial after trial from ``start`` to ``goal`` with what was learned before, until the path repeats itself.
+
+    LRTA* ends with an optimal path. An algorithm that does not learn repeats itself at once.
+
+    >>> import timebound as tb
+    >>> world = tb.Grid([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 1, 1]])
+    >>> result = tb.converge(world, (0, 0), (2, 3), "lrta*")
+    >>> result.converged, result.costs[-1] == tb.solve(world, (0, 0), (2, 3), "a*").cost
+    (True, True)
+    """
+    _whole("trials", trials)
+    walker = Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit)
+    costs: list[float] = []
+    moves: list[int] = []
+    converged = False
+    for trial in range(trials):
+        before = getattr(walker._planner, "raises", 0)
+        (walker.restart() if trial else walker).run()
+        costs.append(walker.cost)
+        moves.append(walker.moves)
+        if walker.status != "reached":
+            break
+        if getattr(walker._planner, "raises", 0) == before:
+            converged = True
+            break
+    return Convergence(converged, len(costs), np.array(costs), np.array(moves), math.fsum(costs), walker.result().path)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """RIBS: real-time iterative deepening. Learns the distances from the start, not those to the goal.
 
-Sturtevant, Bulitko and Björnsson 2010, and the chapter of 2011. The agent walks an iterative-deepening search: forward to
-states whose f = g + h is within the limit, back to where it came from when there are none. Back at the start the limit
-rises to the smallest f that was beyond it. With a consistent heuristic g is the true distance when a state is first
-visited, so on arrival the optimal cost is known, though not walked. What makes it quick is leaving states out for good:
+Sturtevant, Bulitko and Björnsson 2010, and the chapter of 2011. The agent walks an iterative-deepening search: forward
+to states whose f = g + h is within the limit, back to where it came from when there are none. Back at the start the
+limit rises to the smallest f that was beyond it. With a consistent heuristic g is the true distance when a state is
+first visited, so on arrival the optimal cost is known, though not walked. What makes it quick is leaving states out for
+good:
 
 * a state is *dead* if no usable neighbour can be reached well through it;
 * it is *redundant* if every neighbour reached well through it is reached as well through another state.

@@ -246,7 +246,7 @@ def remove(queue_states, queue_rises, length, k):
 def sweep(world, values, note, queue_states, queue_rises, length, updates):
     """Prioritized sweeping: take the highest entry (the oldest of them), update it, offer its neighbours, and so on.
 
-    At most ``updates`` times; there must be room to learn as many. Returns the queue's length, and how many states were updated.
+    At most ``updates`` times; there must be room to learn as many. Returns the queue's length and the updates made.
     """
     done = np.int64(0)
     while length > 0 and done < updates:

@@ -259,8 +259,8 @@ def _spread(world, values, space, note, target, slot, size):
             note.highest = max(note.highest, e)
             h[at(child)] = max(e, learned(values, t))
             space.incoming[at(child)] = -1
-        if slot != 0 and t != note.goal:
-            # A step cannot bring the goal nearer than its cost. The agent's own value, about to be learned, is left out.
+        if slot != 0 and child != 0 and t != note.goal:
+            # A step cannot bring the goal nearer than its cost. The agent's own value is what is to be learned.
             h[at(child)] = max(h[at(child)], h[at(slot)] - (c << WEIGHT_SHIFT))
         if child == before or g + c < words[at(child)] >> 1:
             words[at(child)] = (g + c) << 1
