@@ -83,7 +83,7 @@ def check_record(world, result, start, end, budget: int | None) -> None:
     replayed = tb.validate(world, result.path, start=start, goal=end)
     assert replayed.cost == result.cost
     assert replayed.moves == result.moves
-    assert result.expansions_per_move.sum() == result.expansions
+    assert result.expansions_per_move.sum() == result.expansions - result.learning_expansions
     assert len(result.expansions_per_move) == result.moves + result.waits
     if budget is not None:
         assert result.expansions_per_move.max() <= budget

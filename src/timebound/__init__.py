@@ -26,9 +26,11 @@ _HOMES = {
     "prepare": "databases.subgoals",
     "agent": "episode",
     "solve": "episode",
+    "converge": "episode",
     "validate": "episode",
     "Agent": "episode",
     "Budget": "episode",
+    "Convergence": "episode",
     "Result": "episode",
     "Validation": "episode",
     "DatabaseError": "errors",
@@ -45,7 +47,7 @@ __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
     from .databases.subgoals import SubgoalDatabase, load_database, prepare
-    from .episode import Agent, Budget, Result, Validation, agent, solve, validate
+    from .episode import Agent, Budget, Convergence, Result, Validation, agent, converge, solve, validate
     from .errors import DatabaseError, Error, MapError, MoveError, ProblemError, SpecError, WorldError
     from .worlds import generate
     from .worlds.changes import RandomChanges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from .kernels.workspace import Workspace, records
 from .worlds.changes import ChangeLog, Schedule
 from .worlds.grid import Grid
 
-__all__ = ["Agent", "Budget", "Result", "Validation", "agent", "solve", "validate"]
+__all__ = ["Agent", "Budget", "Convergence", "Result", "Validation", "agent", "converge", "solve", "validate"]
 
 UNLIMITED = 1 << 60
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
@@ -36,6 +37,8 @@ class AnyWorld(Protocol):
     states: int
     spare: list[Any]
 
+    @property
+    def unit(self) -> float: ...
     @property
     def digest(self) -> str: ...
     @property
@@ -178,10 +181,14 @@ class Agent:
         budget: Budget | int | str | None = None,
         commit: int = 1,
         move_limit: int | None = None,
+        database: Any = None,
     ) -> None:
         self.spec = parse_spec(spec)
         self.world = world
         self.budget = Budget.of(budget)
+        if database is not None and not self.spec.algorithm.database:
+            raise SpecError(f"{self.spec.algorithm.name} uses no database")
+        self._database = {"database": database} if self.spec.algorithm.database else {}
         _whole("commit, the number of moves per decision,", commit)
         if move_limit is not None:
             _whole("move_limit", move_limit)
@@ -205,7 +212,8 @@ class Agent:
         self._move_limit = int(move_limit) if move_limit is not None else UNLIMITED
 
     def _borrow(self, goal: int) -> None:
-        self._planner = self.spec.algorithm.make(self.world, goal, self.budget, **self.spec.parameters)
+        algorithm = self.spec.algorithm
+        self._planner = algorithm.make(self.world, goal, self.budget, **self._database, **self.spec.parameters)
         # An agent that is dropped half-way gives its arrays back too.
         self._release = weakref.finalize(self, self._planner.release)
 
@@ -281,6 +289,39 @@ class Agent:
     def run(self, ticks: int | None = None) -> Agent:
         """Step until the episode is over, or for so many ticks, in one compiled call."""
         self._run(UNLIMITED >> 1 if ticks is None else int(ticks))
+        return self
+
+    def restart(self) -> Agent:
+        """Go back to the start for another trial. What the algorithm has learned stays; other searches begin anew.
+
+        The books begin anew too: the result is that of the trial.
+
+        >>> import timebound as tb
+        >>> world = tb.Grid([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 1, 1]])
+        >>> agent = tb.agent("lrta*", world, (0, 0), (2, 3)).run()
+        >>> first = agent.cost
+        >>> agent.restart().run().cost <= first
+        True
+        """
+        here = int(self._trail[0])
+        self.world.state_of(self.world.point_of(here), "start")  # an edit may have walled it in
+        planner: Any = self._planner
+        if hasattr(planner, "restart"):
+            planner.restart()
+            for name in COUNTS.names or ():
+                if name != "states":
+                    planner.state.counts[name] = 0
+            if not self._release.alive:
+                self._release = weakref.finalize(self, planner.release)
+        else:
+            self._release()
+            self._borrow(int(self._note["goal"][0]))
+        kept = {name: int(self._note[name][0]) for name in ("goal", "commit")}
+        self._note[:] = 0
+        for name, value in kept.items():
+            self._note[name] = value
+        self._note["position"] = here
+        self._note["status"] = loop.REACHED if here == kept["goal"] else loop.ACTIVE
         return self
 
     def wait(self, ticks: int = 1) -> Agent:
@@ -441,18 +482,19 @@ def agent(
     budget: Budget | int | str | None = None,
     commit: int = 1,
     move_limit: int | None = None,
+    database: Any = None,
 ) -> Agent:
     """An agent at ``start`` that wants to reach ``goal``; tell it to ``step()`` once per tick.
 
     ``budget`` is what it may plan per move: expansions (``100``) or time (``"2ms"``). ``commit`` is how many moves it
-    makes per decision.
+    makes per decision. ``database`` is what ``load_database`` gave, for algorithms that use one.
 
     >>> import timebound as tb
     >>> agent = tb.agent("a*", tb.Grid([[1, 1, 1]]), (0, 0), (0, 2), budget=1)
     >>> agent.step()  # one expansion is not enough to see the whole path: it waits
     (0, 0)
     """
-    return Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit)
+    return Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit, database=database)
 
 
 def solve(
@@ -467,6 +509,7 @@ def solve(
     optimal: float | str | None = None,
     non_optimal: bool | None = None,
     changes: Schedule | None = None,
+    database: Any = None,
 ) -> Result:
     """A whole episode: walk from ``start`` to ``goal`` and report how it went.
 
@@ -479,7 +522,12 @@ def solve(
     >>> result.status, result.cost, result.path.tolist()
     ('reached', 6.0, [[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]])
     """
-    options: dict[str, Any] = {"budget": budget, "commit": commit, "move_limit": move_limit}
+    options: dict[str, Any] = {
+        "budget": budget,
+        "commit": commit,
+        "move_limit": move_limit,
+        "database": database,
+    }
     if changes is None:
         return Agent(spec, world, start, goal, **options).run().result(optimal, non_optimal=non_optimal)
     best = _optimum(world, start, goal) if optimal == "compute" else optimal
@@ -499,6 +547,61 @@ def solve(
             walker.wait(before + changes.every - walker.ticks)
         changes.change(world, [walker.position, walker.goal])
     return walker.result(best, non_optimal=non_optimal)
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """What became of repeated trials. ``trials`` is how many it took until the path repeats itself for ever.
+
+    That is so once a trial has learned nothing: the next one cannot differ. ``converged`` is False if the trials were
+    used up before, or one of them did not reach the goal.
+    """
+
+    converged: bool
+    trials: int
+    costs: np.ndarray
+    moves: np.ndarray
+    total_cost: float
+    path: Any  # of the last trial
+
+
+def converge(
+    world: AnyWorld,
+    start: Any,
+    goal: Any,
+    spec: str | Spec = "lrta*",
+    *,
+    budget: Budget | int | str | None = None,
+    commit: int = 1,
+    move_limit: int | None = None,
+    trials: int = 1000,
+) -> Convergence:
+    """Trial after trial from ``start`` to ``goal`` with what was learned before, until the path repeats itself.
+
+    LRTA* ends with an optimal path. An algorithm that does not learn repeats itself at once.
+
+    >>> import timebound as tb
+    >>> world = tb.Grid([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 1, 1]])
+    >>> result = tb.converge(world, (0, 0), (2, 3), "lrta*")
+    >>> result.converged, result.costs[-1] == tb.solve(world, (0, 0), (2, 3), "a*").cost
+    (True, True)
+    """
+    _whole("trials", trials)
+    walker = Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit)
+    costs: list[float] = []
+    moves: list[int] = []
+    converged = False
+    for trial in range(trials):
+        before = getattr(walker._planner, "raises", 0)
+        (walker.restart() if trial else walker).run()
+        costs.append(walker.cost)
+        moves.append(walker.moves)
+        if walker.status != "reached":
+            break
+        if getattr(walker._planner, "raises", 0) == before:
+            converged = True
+            break
+    return Convergence(converged, len(costs), np.array(costs), np.array(moves), math.fsum(costs), walker.result().path)
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,29 @@
-"""The algorithms, by name. To add one, write a file beside this and a line in ``REGISTRY`` (see HOWTO.md)."""
+"""The algorithms, by name. To add one, write a file beside this and put its name into ``FILES`` (see HOWTO.md)."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..errors import SpecError, nearest
-from .complete import A_STAR, DIJKSTRA, GREEDY, WEIGHTED_A_STAR
-from .ida_star import IDA_STAR
 from .registry import Algorithm, Parameter, Planner
-from .time_bounded import REPEATED_TB_WEIGHTED_A_STAR, TB_GREEDY, TB_WEIGHTED_A_STAR, TBA_STAR
 
 __all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "parse_spec"]
 
+FILES = (
+    "complete",
+    "ida_star",
+    "time_bounded",
+    "lrta_star",
+    "p_lrta_star",
+    "k_lrta_star",
+    "ribs",
+    "knn_lrta_star",
+)
+
 REGISTRY: dict[str, Algorithm] = {
-    algorithm.name: algorithm
-    for algorithm in (
-        A_STAR,
-        WEIGHTED_A_STAR,
-        GREEDY,
-        DIJKSTRA,
-        IDA_STAR,
-        TBA_STAR,
-        TB_WEIGHTED_A_STAR,
-        TB_GREEDY,
-        REPEATED_TB_WEIGHTED_A_STAR,
-    )
+    algorithm.name: algorithm for file in FILES for algorithm in import_module(f".{file}", __name__).ALGORITHMS
 }
 
 

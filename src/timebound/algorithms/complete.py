@@ -181,3 +181,5 @@ DIJKSTRA = Algorithm(
     make=lambda world, goal, budget: BestFirstPlanner(world, goal, 1, 0, True),
     real_time=False,
 )
+
+ALGORITHMS = (A_STAR, WEIGHTED_A_STAR, GREEDY, DIJKSTRA)

@@ -182,3 +182,5 @@ IDA_STAR = Algorithm(
     make=lambda world, goal, budget: DeepeningPlanner(world, goal),
     real_time=False,
 )
+
+ALGORITHMS = (IDA_STAR,)

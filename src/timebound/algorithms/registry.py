@@ -20,6 +20,9 @@ class World(Searchable, Protocol):
     undirected: bool
     changes: ChangeLog
 
+    @property
+    def unit(self) -> float: ...  # what one unit of the user's cost is in integers
+
 
 class Planner(Protocol):
     """The Python half of an algorithm; the other half is its text for ``decide``."""
@@ -91,6 +94,8 @@ class Algorithm:
     real_time: bool = True
     # What the algorithm cannot do, in words for the user, as a test of the world; None: nothing.
     refuses: Callable[[Any], str | None] | None = None
+    # Whether ``make`` also takes ``database=``, what tb.load_database gave.
+    database: bool = False
 
     def settle(self, given: dict[str, Any]) -> dict[str, Any]:
         """All parameters by name: those given, checked, and the defaults of the others."""

@@ -8,7 +8,17 @@ from .jit import inlined, kernel
 from .layout import INFINITE
 from .views import aim, degree, estimate, locate, moved, successor
 
-__all__ = ["climbs", "compress", "uphill"]
+__all__ = [
+    "ARRIVED",
+    "CLIMB",
+    "CLIMBING",
+    "STUCK",
+    "climb_on",
+    "climbs",
+    "compress",
+    "start_climb",
+    "uphill",
+]
 
 
 @inlined
@@ -49,6 +59,51 @@ def climbs(world, start, end, limit):
             return -1
         h = nearer
     return -1
+
+
+CLIMB = np.dtype(
+    [
+        ("s", np.int64),  # where the climber is
+        ("end", np.int64),  # where it wants to be
+        ("h", np.int64),  # the estimate from here
+        ("left", np.int64),  # steps it may still take
+        ("status", np.int64),
+    ]
+)
+CLIMBING, ARRIVED, STUCK = 0, 1, 2
+
+
+@inlined
+def start_climb(world, climb, start, end, limit):
+    """Begin a climb that is made a few steps at a time."""
+    climb.s = start
+    climb.end = end
+    climb.h = estimate(world, aim(world, end), start, locate(world, start))
+    climb.left = limit
+    climb.status = ARRIVED if start == end else CLIMBING
+
+
+@inlined
+def climb_on(world, climb, limit):
+    """Up to ``limit`` steps more of a climb; returns how many states were expanded."""
+    target = aim(world, climb.end)
+    place = locate(world, climb.s)
+    steps = 0
+    while climb.status == CLIMBING and steps < limit:
+        if climb.left == 0:
+            climb.status = STUCK
+            break
+        t, h, place = uphill(world, target, climb.s, place)
+        steps += 1
+        climb.left -= 1
+        if t < 0 or h >= climb.h:
+            climb.status = STUCK
+        else:
+            climb.s = t
+            climb.h = h
+            if t == climb.end:
+                climb.status = ARRIVED
+    return steps
 
 
 @kernel

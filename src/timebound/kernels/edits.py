@@ -8,7 +8,7 @@ import numpy as np
 
 from .jit import generic, inlined, kernel
 from .layout import COLS, INFINITE, ROWS
-from .views import VECTOR, GraphView, GridView, PuzzleView, TerrainView, estimate, locate, successor
+from .views import VECTOR, GraphView, GridView, PuzzleView, TerrainView, estimate, horizon, locate, successor
 
 __all__ = [
     "BESIDE_SHIFT",
@@ -16,6 +16,7 @@ __all__ = [
     "LEAVING_SHIFT",
     "NODE_SHIFT",
     "LogView",
+    "dearest_now",
     "label_components",
     "legal_moves",
     "log_change",
@@ -190,6 +191,27 @@ def _graph_through(world, entry, to_s, to_goal, bound):
 @through.on(PuzzleView)
 def _puzzle_through(world, entry, to_s, to_goal, bound):
     return INFINITE  # a puzzle does not change
+
+
+@generic
+def dearest_now(world, entry):
+    """No arc that an entry of the log speaks of costs more than this now."""
+
+
+@dearest_now.on(GridView, TerrainView)
+def _grid_dearest(world, entry):
+    return horizon(world)
+
+
+@dearest_now.on(GraphView)
+def _graph_dearest(world, entry):
+    _, c = successor(world, entry >> NODE_SHIFT, (entry & 0xFFFFFFFF) >> 1)
+    return c
+
+
+@dearest_now.on(PuzzleView)
+def _puzzle_dearest(world, entry):
+    return 0
 
 
 @kernel

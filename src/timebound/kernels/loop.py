@@ -6,6 +6,9 @@ An algorithm is a NamedTuple with at least these fields, and a text for ``decide
 * ``route``: int64[...], where ``decide`` leaves the states to step to next;
 * ``plan``: int64[2], the part of ``route`` not yet walked, first (inclusive) to last (exclusive).
 
+The budget bounds what is expanded to choose a move; expansions made while learning are bounded by those and counted
+apart, as the papers do.
+
 ``decide`` says what to do; whether a move is legal and within its budget is judged here, for every algorithm alike.
 """
 
@@ -32,7 +35,7 @@ EPISODE = np.dtype(
         ("pending", np.int64),  # moves still to be made before the next decision
         ("commit", np.int64),  # moves made per decision, at most
         ("deciding", np.int64),  # 1 while a decision is under way (it may be interrupted to enlarge an array)
-        ("spent_before", np.int64),  # the expansion count when the tick began
+        ("spent_before", np.int64),  # the count of expansions, learning apart, when the tick began
         ("deadline", np.int64),
         ("peak", np.int64),  # the most states in memory at the end of any tick
         ("nanoseconds", np.int64),  # spent in here altogether
@@ -79,12 +82,12 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
         step = length(world, s, route[plan[0]]) if note.pending > 0 else -1.0
         if not note.deciding:
             note.deciding = 1
-            note.spent_before = counts.expanded
+            note.spent_before = counts.expanded - counts.learning
             note.deadline = now_ns(clock) + nanoseconds if nanoseconds > 0 else 0
         if step < 0.0:
             # Nothing is committed, or what was committed has become impossible.
             note.pending = 0
-            left = limit - (counts.expanded - note.spent_before)
+            left = limit - (counts.expanded - counts.learning - note.spent_before)
             ready = decide(algorithm, world, clock, s, left, note.deadline)
             if ready == NEEDS_ROOM:
                 return GROW_ALGORITHM
@@ -96,7 +99,7 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
                 if step < 0.0:
                     note.status = ILLEGAL
         note.peak = max(note.peak, counts.states)
-        tick_spent = counts.expanded - note.spent_before
+        tick_spent = counts.expanded - counts.learning - note.spent_before
         spent[note.ticks] = tick_spent
         note.ticks += 1
         note.deciding = 0

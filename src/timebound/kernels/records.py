@@ -7,15 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .best_first import advance, begin, parent
-from .climbing import climbs
 from .jit import inlined, kernel
 from .layout import FOUND, GROW, INFINITE
 from .tables import intern, state_of
 from .views import aim, estimate, locate
 
-__all__ = ["NEIGHBOURS_MOST", "Records", "grow_tree", "most_similar", "optimal_path", "tree_path", "usable_record"]
+__all__ = ["STACK", "Records", "grow_tree", "most_similar", "optimal_path", "tree_path"]
 
-NEIGHBOURS_MOST = 64
 _LEAF = 8  # records below which a part of the tree is looked through one by one
 STACK = 64  # more than twice the depth of any tree
 
@@ -150,16 +148,3 @@ def _offer(world, records, to_s, to_goal, i, wanted, found, unlike, count):
     unlike[k] = value
     found[k] = i
     return min(count + 1, wanted)
-
-
-@inlined
-def usable_record(world, records, s, goal, wanted, limit, found, unlike, stack):
-    """The most similar record whose start can be climbed to from ``s``, and the goal from its end; -1 if none."""
-    count = most_similar(world, records, s, goal, wanted, found, unlike, stack)
-    for k in range(count):
-        i = found[k]
-        if climbs(world, s, np.int64(records.starts[i]), limit) < 0:
-            continue
-        if climbs(world, np.int64(records.ends[i]), goal, limit) >= 0:
-            return i
-    return np.int64(-1)

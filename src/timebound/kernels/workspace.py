@@ -10,7 +10,7 @@ from .jit import COMPILED, at, kernel
 from .queues import BucketQueue, HeapQueue
 from .tables import DenseTable, HashedTable, LinkedTable, probe
 
-__all__ = ["Searchable", "Workspace", "enlarged_at_front", "records"]
+__all__ = ["Searchable", "Workspace", "enlarged_at_front", "longer", "records", "reindex"]
 
 
 class Searchable(Protocol):
@@ -36,14 +36,15 @@ def enlarged_at_front(route: np.ndarray, plan: np.ndarray) -> tuple[np.ndarray, 
     return larger, plan + len(route)
 
 
-def _longer(array: np.ndarray, size: int) -> np.ndarray:
+def longer(array: np.ndarray, size: int) -> np.ndarray:
+    """The array with room for ``size`` elements at its end."""
     larger = np.empty(size, dtype=array.dtype)
     larger[: len(array)] = array
     return larger
 
 
 @kernel
-def _reindex(table, used):
+def reindex(table, used):
     """Fill an empty index again after the table has been enlarged."""
     for slot in range(used):
         table.places[at(probe(table, table.states[slot]))] = (table.stamp[0] << 32) | slot
@@ -101,19 +102,19 @@ class Workspace:
         if isinstance(table, HashedTable) and table.stamp[1] > len(table.states) // 2:
             size = 2 * len(table.states)
             self.table = table._replace(
-                words=_longer(table.words, size),
-                parents=_longer(table.parents, size),
-                states=_longer(table.states, size),
+                words=longer(table.words, size),
+                parents=longer(table.parents, size),
+                states=longer(table.states, size),
                 places=np.zeros(2 * len(table.places), np.int64),
             )
-            _reindex(self.table, int(table.stamp[1]))
+            reindex(self.table, int(table.stamp[1]))
         elif isinstance(queue, HeapQueue):
             size = 2 * len(queue.keys)
-            self.queue = queue._replace(keys=_longer(queue.keys, size), items=_longer(queue.items, size))
+            self.queue = queue._replace(keys=longer(queue.keys, size), items=longer(queue.items, size))
         elif isinstance(queue, BucketQueue) and queue.saved[4] > len(queue.pool) // 2:
-            self.queue = queue._replace(pool=_longer(queue.pool, 2 * len(queue.pool)))
+            self.queue = queue._replace(pool=longer(queue.pool, 2 * len(queue.pool)))
         elif isinstance(queue, BucketQueue):
-            self.queue = queue._replace(heads=_longer(queue.heads, 2 * len(queue.heads)))
+            self.queue = queue._replace(heads=longer(queue.heads, 2 * len(queue.heads)))
 
     def bytes_for(self, states: int) -> int:
         """Bytes that ``states`` states take in the table, and the open-list entries in use."""

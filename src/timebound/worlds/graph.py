@@ -395,6 +395,11 @@ class Graph:
     # --- looking ----------------------------------------------------------------------------------------------
 
     @property
+    def unit(self) -> float:
+        """What a cost of 1 is in the integers that searches count in."""
+        return self._scale_used
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the world's own arrays."""
         return sum(array.nbytes for array in self.view if isinstance(array, np.ndarray))

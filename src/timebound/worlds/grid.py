@@ -163,6 +163,11 @@ class Grid:
             edited=self._edited,
         )
 
+    @property
+    def unit(self) -> float:
+        """What a cost of 1 is in the integers that searches count in."""
+        return float(CARDINAL) if self._costs is None else 2 * self._unit
+
     @staticmethod
     def _check_costs(array: np.ndarray) -> None:
         bad = np.isnan(array) | (array < 0)

@@ -30,6 +30,7 @@ class TilePuzzle:
     table = "hashed"
     buckets = True
     undirected = True
+    unit = 1.0  # what a cost of 1 is in the integers that searches count in
 
     def __init__(self, rows: int = 4, cols: int = 4) -> None:
         if not (isinstance(rows, int) and isinstance(cols, int)) or rows < 1 or cols < 1 or not 2 <= rows * cols <= 16:

@@ -1,0 +1,85 @@
+"""What the learning algorithms share in Python: the arrays of values and lookahead, edits, and new trials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.layout import COUNTS, INFINITE
+from ..kernels.learned import enlarged, new_values
+from ..kernels.learning import FORGET, LEARNER, SPACE
+from ..kernels.lookahead import LOOK, new_space
+from ..kernels.workspace import records
+from .registry import World
+
+__all__ = ["Learner"]
+
+_PAGE_BITS = 4  # sixteen neighbouring states share a page of learned values; two cache lines
+
+
+class Learner:
+    """The Python half of an algorithm that learns; ``state`` is its NamedTuple, which subclasses make.
+
+    Learned values belong to the agent, not to the world's pool, so that they outlast a trial.
+    """
+
+    state: Any
+
+    def __init__(self, world: World, goal: int) -> None:
+        # A puzzle's states are scattered over 64 bits: no two would share a page.
+        values = new_values(0 if world.table == "hashed" else _PAGE_BITS)
+        note, learner = records(LOOK), records(LEARNER)
+        note["goal"] = goal
+        learner["edits"] = -1
+        self._common = {
+            "values": values,
+            "note": note,
+            "learner": learner,
+            "log": world.changes.view,
+            "counts": records(COUNTS),
+            "plan": np.zeros(2, np.int64),
+        }
+
+    def enlarge(self) -> None:
+        """Double what is full, or forget every value: a new table is small, whatever the old one had grown to."""
+        state = self.state
+        lack = int(state.learner["lack"][0])
+        if lack == SPACE:
+            # The lookahead begins again in the new arrays, so nothing need be copied.
+            slots, arcs = 2 * len(state.space.h), 2 * len(state.space.arcs)
+            self.state = state._replace(space=new_space(slots, arcs), route=np.zeros(slots, np.int64))
+            state.plan[:] = 0
+        elif lack == FORGET:
+            self.state = state._replace(values=new_values(state.values.bits))
+            state.note["highest"] = state.note["dearest"] = 0
+            state.learner["reach"] = state.learner["quiet"] = 0
+            state.plan[:] = 0
+            state.counts["restarts"] += 1
+        else:
+            self.state = state._replace(values=enlarged(state.values))
+
+    def restart(self) -> None:
+        """A new trial: everything learned stays, the plan does not."""
+        self.state.plan[:] = 0
+        self.state.learner["quiet"] = 0
+
+    @property
+    def raises(self) -> int:
+        """How often a value has been raised since the beginning."""
+        return int(self.state.values.used[2])
+
+    def memory_bytes(self) -> int:
+        """Bytes of the pages in use and their places in the index, and of what the last lookahead saw."""
+        values = self.state.values
+        pages = int(values.used[0])
+        return pages * ((8 << values.bits) + 24) + 60 * int(self.state.note["states"][0])
+
+    def release(self) -> None:
+        """Nothing is borrowed."""
+
+
+def first_room(limit: int | None, fan: int) -> tuple[int, int]:
+    """Slots and arcs to begin with, for lookaheads of up to ``limit`` expansions; they grow if need be."""
+    expansions = min(limit or INFINITE, 256)
+    return 64 + 4 * expansions, fan * (expansions + 1)

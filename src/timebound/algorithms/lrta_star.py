@@ -1,0 +1,200 @@
+"""LRTA*: look around, raise the value of the state the agent stands on, step towards the best state seen.
+
+Korf 1990, as in Bulitko et al. 2008 (``depth``: all states up to d steps away) and 2011 (``gmax``: all within a cost).
+Of the frontier the state with the least gamma g + h is best; ties go to the larger g, then to the state seen first. The
+value of the agent's state rises to that sum (mini-min) and never falls. One step is taken towards the best state.
+
+Chosen where the papers are silent:
+
+* A state reached more cheaply by more steps takes the cheaper cost, and if it was expanded before, it counts as
+  frontier again. So the value learned is a lower bound on any world. Each state is expanded at most once.
+* ``gmax``: a state is expanded if all its steps end within gmax, so that nothing seen lies beyond; the agent's own
+  state always is.
+* Path-max holds from the first step on: with it each move leads to a lower value, so the agent cannot go round in
+  circles without learning. The value of the agent's own state does not enter, for it is what is being learned.
+* ``gamma`` < 1 with a depth above 1 has no such proof; no test has seen it fail.
+* A budget in expansions must allow the whole lookahead. A budget in time cuts the lookahead short.
+* Edits: if an arc became cheaper, values might be too high, and all are forgotten; if arcs only became dearer, all
+  are kept.
+* When there is no way, the lookahead proves it if it sees everything; otherwise a value proves it in the end that is
+  higher than any way out of the known part could make it (``kernels/learning.py``). That takes about as many moves as
+  the square of the number of states in the agent's part of the world; set a move limit if that is too long.
+* Directed graphs are fine as long as the goal stays within reach from wherever the arcs lead.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import SpecError
+from ..kernels.edits import LogView
+from ..kernels.jit import inlined
+from ..kernels.layout import GROW, WEIGHT_ONE
+from ..kernels.learned import LearnedValues, cramped, learned
+from ..kernels.learning import FORGET, SPACE, VALUES, hopeless, mini_min, must_forget, update
+from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.views import GraphView, GridView, TerrainView, widest
+from ..kernels.workspace import records
+from .learner import Learner
+from .registry import Algorithm, Parameter, World
+
+DEPTH = np.dtype(
+    [
+        ("depth", np.int64),
+        ("gmax", np.int64),  # in integer costs; negative: depth counts
+        ("gamma", np.int64),  # fixed point
+        ("ball", np.int64),  # the most states that one lookahead has expanded
+    ]
+)
+
+
+class LearningRealTime(NamedTuple):
+    """What the agent holds between ticks."""
+
+    values: LearnedValues
+    space: Space
+    note: np.ndarray  # one LOOK record
+    learner: np.ndarray  # one LEARNER record
+    depth: np.ndarray  # one DEPTH record
+    log: LogView
+    counts: np.ndarray  # one COUNTS record
+    route: np.ndarray  # int64[...]: the next state
+    plan: np.ndarray  # int64[2]
+
+
+@decide.on(LearningRealTime)
+def _decide(algorithm, world, clock, s, limit, deadline):
+    values = algorithm.values
+    note = algorithm.note[0]
+    learner = algorithm.learner[0]
+    depth = algorithm.depth[0]
+    counts = algorithm.counts[0]
+    if must_forget(world, algorithm.log, learner, note):
+        learner.lack = FORGET
+        return NEEDS_ROOM
+    if cramped(values, 1):
+        learner.lack = VALUES
+        return NEEDS_ROOM
+    if depth.depth == 1 and depth.gmax < 0:
+        # The neighbours are the frontier: no need to set up a space.
+        rise, h, there = update(world, values, note, s, depth.gamma)
+        counts.expanded += 1
+        counts.states = values.used[1]
+        if there < 0 or (rise > 0 and hopeless(note, h, values.used[1], WEIGHT_ONE)):
+            return NO_WAY
+        algorithm.route[0] = there
+    else:
+        there = _look_further(world, values, algorithm.space, note, learner, depth, counts, s, limit, clock, deadline)
+        if there < 0:
+            return there
+        algorithm.route[0] = algorithm.space.table.states[there]
+    algorithm.plan[0] = 0
+    algorithm.plan[1] = 1
+    return 1
+
+
+@inlined
+def _look_further(world, values, space, note, learner, depth, counts, s, limit, clock, deadline):
+    """The slot of the next step, or NO_WAY, or NEEDS_ROOM."""
+    if depth.gmax < 0:
+        status = breadth_first(world, values, space, note, s, depth.depth, limit, clock, deadline)
+    else:
+        status = cost_limited(world, values, space, note, s, depth.gmax, limit, clock, deadline)
+    if status == GROW:
+        learner.lack = SPACE
+        return NEEDS_ROOM
+    best, v = best_on_frontier(space, note, depth.gamma)
+    counts.expanded += note.expanded
+    if best < 0:
+        counts.states = values.used[1] + note.states
+        return NO_WAY
+    # S is everything around every state visited; of a state's visits at least the first finds nothing learned there.
+    learner.reach += learned(values, s) == 0
+    depth.ball = max(depth.ball, note.expanded)
+    h = space.h[0]
+    mini_min(values, s, h, v)
+    counts.states = values.used[1] + note.states
+    if v > h and hopeless(note, v, depth.ball * learner.reach, WEIGHT_ONE):
+        return NO_WAY
+    return np.int64(space.table.parents[best])
+
+
+class LrtaPlanner(Learner):
+    """The Python half: checks that the lookahead fits the budget."""
+
+    def __init__(self, world: World, goal: int, budget: Any, depth: int, gmax: float, gamma: float) -> None:
+        super().__init__(world, goal)
+        if gmax > 0 and depth > 1:
+            raise SpecError(f"lrta*: give a depth ({depth}) or a cost limit gmax ({gmax:g}), not both")
+        steps, limit = depth, -1
+        if gmax > 0:
+            # Rounded up, so that a limit given to a few digits includes the steps it was meant to include.
+            limit = math.ceil(gmax * world.unit * (1 + 1e-6))
+            # A state is expanded only if its steps end within the limit, so at most so many lie in a row.
+            steps = max(1, limit // max(cheapest_step(world), 1))
+        most = most_expanded(world, steps)
+        if budget.expansions is not None and budget.expansions < most:
+            asked = f"gmax={gmax:g}" if gmax > 0 else f"depth={depth}"
+            raise SpecError(f"lrta*: {asked} can take {most} expansions per move here, the budget is {budget}")
+        note = records(DEPTH)
+        note["depth"], note["gmax"], note["gamma"] = depth, limit, max(1, round(gamma * WEIGHT_ONE))
+        slots = 64 if steps == 1 and gmax == 0 else 1024
+        self.state = LearningRealTime(
+            space=new_space(slots, slots), depth=note, route=np.zeros(slots, np.int64), **self._common
+        )
+
+
+def cheapest_step(world: Any) -> int:
+    """A lower bound on the integer cost of any step."""
+    view = world.view
+    if isinstance(view, GridView):
+        return int(view.cardinal)
+    if isinstance(view, TerrainView):
+        return int(2 * view.bounds[0])
+    if isinstance(view, GraphView):
+        usable = view.cost[view.cost >= 0]
+        return int(usable.min()) if len(usable) else 1
+    return 1
+
+
+def most_expanded(world: Any, depth: int) -> int:
+    """The most states less than ``depth`` steps away from any state.
+
+    >>> import timebound as tb
+    >>> most_expanded(tb.Grid([[1] * 99] * 99), 16)
+    961
+    """
+    view = world.view
+    if isinstance(view, GridView | TerrainView):
+        ball = (2 * depth - 1) ** 2 if world.connectivity == 8 else 2 * depth * (depth - 1) + 1
+        return int(min(ball, world.shape[0] * world.shape[1]))
+    fan, ball, ply = int(widest(view)), 1, 1
+    for k in range(1, depth):
+        ply *= fan if k == 1 else max(fan - 1, 1)
+        ball += ply
+        if ball > 1 << 60:
+            break
+    return ball if world.table == "hashed" else min(ball, world.states)
+
+
+LRTA_STAR = Algorithm(
+    name="lrta*",
+    summary="the classic: looks around, learns how far the goal is from here, takes a step",
+    paper="Korf 1990; Bulitko et al. 2008, 2011",
+    parameters=(
+        Parameter("depth", int, 1, "steps to look ahead", low=1, high=1000),
+        Parameter(
+            "gmax", float, 0.0, "look at all states within this cost instead; 0: depth counts", low=0.0, high=1e9
+        ),
+        Parameter(
+            "gamma", float, 1.0, "weight of the way to the frontier against the estimate there", low=0.01, high=1.0
+        ),
+    ),
+    make=lambda world, goal, budget, depth, gmax, gamma: LrtaPlanner(world, goal, budget, depth, gmax, gamma),
+)
+
+ALGORITHMS = (LRTA_STAR,)

@@ -1,0 +1,112 @@
+"""P LRTA*: LRTA* with a lookahead of one step, whose raises spread to the neighbours, the largest first.
+
+Rayner, Davison, Bulitko, Anderson and Lu 2007. When the value of a state rises, its neighbours are offered to a queue
+of fixed size with the rise as their priority; in a full queue a newcomer replaces the lowest if it is higher. Each
+move updates the agent's state, then states from the queue, and then goes to the neighbour with the least c + h.
+
+Chosen where the papers are silent:
+
+* Up to ``queue`` states are updated per move, as many as the queue holds. What is left stays for the next move.
+* A state offered again keeps the larger priority. Ties in the queue go to the older entry, also for being replaced.
+* Ties between neighbours go to the dearer step, then to the first.
+* The update of the agent's own state is the lookahead, one expansion, whatever the budget. Updates from the queue, and
+  a second look at the neighbours if there were any, are expansions made while learning; the queue's size bounds them.
+* On directed graphs the states offered are the successors; those before the state would be better, but are not known.
+* Edits, and worlds without a way: as LRTA*. A change that makes values obsolete empties the queue too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.edits import LogView
+from ..kernels.layout import WEIGHT_ONE
+from ..kernels.learned import LearnedValues, cramped
+from ..kernels.learning import FORGET, VALUES, hopeless, look_around, must_forget, offer, sweep, update
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from .learner import Learner
+from .registry import Algorithm, Parameter, World
+
+
+class Prioritized(NamedTuple):
+    """What the agent holds between ticks."""
+
+    values: LearnedValues
+    queue_states: np.ndarray  # int64[queue]: in order of arrival
+    queue_rises: np.ndarray  # int64[queue]: the priorities
+    length: np.ndarray  # int64[1]
+    note: np.ndarray  # one LOOK record
+    learner: np.ndarray  # one LEARNER record
+    log: LogView
+    counts: np.ndarray  # one COUNTS record
+    route: np.ndarray  # int64[1]: the next state
+    plan: np.ndarray  # int64[2]
+
+
+@decide.on(Prioritized)
+def _decide(algorithm, world, clock, s, limit, deadline):
+    values = algorithm.values
+    states = algorithm.queue_states
+    rises = algorithm.queue_rises
+    note = algorithm.note[0]
+    learner = algorithm.learner[0]
+    counts = algorithm.counts[0]
+    if must_forget(world, algorithm.log, learner, note):
+        algorithm.length[0] = 0
+        learner.lack = FORGET
+        return NEEDS_ROOM
+    if cramped(values, states.shape[0] + 2):
+        learner.lack = VALUES
+        return NEEDS_ROOM
+    length = algorithm.length[0]
+    rise, h, there = update(world, values, note, s, WEIGHT_ONE)
+    if rise > 0:
+        length = offer(world, states, rises, length, s, rise)
+    length, done = sweep(world, values, note, states, rises, length, states.shape[0])
+    algorithm.length[0] = length
+    if done > 0 and there >= 0:
+        # The sweep may have changed which neighbour is best.
+        _, _, there = look_around(world, values, note, s, WEIGHT_ONE)
+        done += 1
+    counts.expanded += 1 + done
+    counts.learning += done
+    counts.states = values.used[1] + length
+    if there < 0 or hopeless(note, h, values.used[1], WEIGHT_ONE):
+        return NO_WAY
+    algorithm.route[0] = there
+    algorithm.plan[0] = 0
+    algorithm.plan[1] = 1
+    return 1
+
+
+class PrioritizedPlanner(Learner):
+    """The Python half."""
+
+    def __init__(self, world: World, goal: int, queue: int) -> None:
+        super().__init__(world, goal)
+        self.state = Prioritized(
+            queue_states=np.zeros(queue, np.int64),
+            queue_rises=np.zeros(queue, np.int64),
+            length=np.zeros(1, np.int64),
+            route=np.zeros(1, np.int64),
+            **self._common,
+        )
+
+    def memory_bytes(self) -> int:
+        """Bytes of the values and of the queue."""
+        return super().memory_bytes() + 16 * len(self.state.queue_states)
+
+
+P_LRTA_STAR = Algorithm(
+    name="p-lrta*",
+    summary="LRTA* whose raises spread to the neighbours, the largest first",
+    paper="Rayner et al. 2007",
+    parameters=(
+        Parameter("queue", int, 30, "states waiting to be updated, and updates per move", low=1, high=100_000),
+    ),
+    make=lambda world, goal, budget, queue: PrioritizedPlanner(world, goal, queue),
+)
+
+ALGORITHMS = (P_LRTA_STAR,)

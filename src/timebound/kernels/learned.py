@@ -1,0 +1,123 @@
+"""Learned heuristic values: a sparse table from states to numbers, whose memory follows what was learned.
+
+States are grouped into pages of neighbours in their numbering, and an open-addressing hash finds the page. The values
+around an agent then share a few cache lines, and nothing is as large as the map, so a world may hold any number of
+agents. A table serves one goal.
+
+Values are fixed-point numbers with WEIGHT_SHIFT binary digits, like the evaluations of a best-first search: weights
+then multiply costs without rounding. 0 stands for "not learned", for what is learned always exceeds an estimate. So
+the heuristic of a state is the larger of its estimate and its entry here, and never falls.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import at, inlined, kernel
+from .layout import WEIGHT_SHIFT
+from .views import estimate
+
+__all__ = ["LearnedValues", "cramped", "enlarged", "learn", "learned", "new_values", "value_of", "values_as_dict"]
+
+
+class LearnedValues(NamedTuple):
+    """Pages of values, found through an index. Page 0 is never written: it stands for every page that is missing."""
+
+    keys: np.ndarray  # int64[a power of two]: which page is where in the index
+    slots: np.ndarray  # int32[the same]: its number, 0 if the place is free
+    values: np.ndarray  # int64[pages << bits]
+    used: np.ndarray  # int64[3]: pages in use, states learned, how often a value was raised
+    bits: int  # states per page, as a power of two
+
+
+@inlined
+def _place(values, page):
+    """Where in the index a page is, or would go."""
+    mask = values.keys.shape[0] - 1
+    # Fold the high half in, then multiply by an odd constant that stays below 2^31: no overflow in plain Python.
+    k = ((((page ^ (page >> 29)) & 0x7FFFFFFF) * 0x2545F491) >> 12) & mask
+    while values.slots[at(k)] != 0 and values.keys[at(k)] != page:
+        k = (k + 1) & mask
+    return k
+
+
+@inlined
+def learned(values, s):
+    """What was learned of state ``s``; 0 if nothing."""
+    bits = values.bits
+    slot = np.int64(values.slots[at(_place(values, s >> bits))])
+    return values.values[at((slot << bits) + (s & ((1 << bits) - 1)))]
+
+
+@inlined
+def learn(values, s, h):
+    """Raise the value of ``s`` to ``h``, which must exceed what it was. There must be room for a page."""
+    bits = values.bits
+    page = s >> bits
+    k = at(_place(values, page))
+    slot = np.int64(values.slots[k])
+    used = values.used
+    if slot == 0:
+        slot = used[0]
+        used[0] = slot + 1
+        values.keys[k] = page
+        values.slots[k] = slot
+    place = at((slot << bits) + (s & ((1 << bits) - 1)))
+    used[1] += values.values[place] == 0
+    used[2] += 1
+    values.values[place] = h
+
+
+@inlined
+def value_of(world, values, target, s, place):
+    """The heuristic of ``s`` in fixed point: its estimate, or what was learned since."""
+    return max(np.int64(estimate(world, target, s, place)) << WEIGHT_SHIFT, learned(values, s))
+
+
+@inlined
+def cramped(values, more):
+    """Whether ``more`` states could not be learned without more room."""
+    return (values.used[0] + more) << values.bits > values.values.shape[0]
+
+
+def new_values(bits: int, pages: int = 32) -> LearnedValues:
+    """An empty table with room for so many pages."""
+    room = 1 << (2 * pages - 1).bit_length()
+    return LearnedValues(
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int32),
+        np.zeros(pages << bits, np.int64),
+        np.array([1, 0, 0], np.int64),
+        bits,
+    )
+
+
+@kernel
+def _refill(values, old):
+    """Enter the pages of a smaller table into an empty index; the values themselves have been copied."""
+    for k in range(old.slots.shape[0]):
+        if old.slots[k] != 0:
+            place = at(_place(values, old.keys[k]))
+            values.keys[place] = old.keys[k]
+            values.slots[place] = old.slots[k]
+
+
+def enlarged(old: LearnedValues) -> LearnedValues:
+    """The same table with room for twice as many pages."""
+    larger = new_values(old.bits, 2 * (len(old.values) >> old.bits))
+    larger.values[: len(old.values)] = old.values
+    larger.used[:] = old.used
+    _refill(larger, old)
+    return larger
+
+
+def values_as_dict(values: LearnedValues) -> dict[int, int]:
+    """Every learned value by its state, in fixed point; for tests and the curious."""
+    found = {}
+    for key, slot in zip(values.keys.tolist(), values.slots.tolist(), strict=True):
+        for k in range(1 << values.bits) if slot else ():
+            if value := int(values.values[(slot << values.bits) + k]):
+                found[(key << values.bits) + k] = value
+    return found

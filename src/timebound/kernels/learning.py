@@ -1,0 +1,263 @@
+"""Learning rules: what an agent-centred search makes of a lookahead; and what all of them must notice.
+
+* ``mini_min``: the agent's own state takes the least g + h of the frontier (LRTA*);
+* ``dijkstra_inwards``: every closed state takes its least way to the frontier plus the value there (LSS-LRTA*);
+* ``from_best``: every closed state takes f of the best frontier state less its own g (RTAA*);
+* ``sweep``: raises spread to the neighbours in order of their size (P LRTA*).
+
+With a weight w > 1 the rules count each step w-fold (wLSS-LRTA*); values then stay below w times the true distance.
+
+**When there is no way.** Let S be the states whose values were learned, C the dearest step seen, E the largest estimate
+seen. If some way led from s to a state outside S, then one would leave S within |S| + 1 steps, and each rule keeps
+h(s) <= E + w C (|S| + 1), by induction over its updates. The goal is never in S. So a larger h(s) proves that there
+is no way (``hopeless``). For LRTA* with a deeper lookahead, S is all it ever expanded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .edits import dearest_now
+from .jit import at, inlined
+from .layout import WEIGHT_ONE, WEIGHT_SHIFT
+from .learned import learn, learned
+from .lookahead import DEAD, best_on_frontier, pop, push
+from .views import aim, degree, edits, estimate, locate, moved, successor
+
+__all__ = [
+    "FORGET",
+    "LEARNER",
+    "SPACE",
+    "VALUES",
+    "dijkstra_inwards",
+    "from_best",
+    "hopeless",
+    "look_around",
+    "mini_min",
+    "must_forget",
+    "offer",
+    "sweep",
+    "update",
+]
+
+LEARNER = np.dtype(
+    [
+        ("edits", np.int64),  # the world's edit count when last looked at; -1 before the first tick
+        ("heard", np.int64),  # entries of the world's log that have been read
+        ("lack", np.int64),  # what NEEDS_ROOM is about: SPACE, VALUES, FORGET
+        ("reach", np.int64),  # LRTA*: most states that its lookaheads can have expanded
+        ("quiet", np.int64),  # decisions in a row in which nothing was learned
+    ]
+)
+SPACE, VALUES, FORGET = 1, 2, 3
+
+_LISTEN_MOST = 1 << 14  # entries of the log read in one tick; after more edits than that, values are forgotten
+
+
+@inlined
+def must_forget(world, log, learner, note):
+    """Whether an edit since the last look has made some arc cheaper, so that values may be too high.
+
+    Arcs that became dearer do no harm: true distances have only grown.
+    """
+    if learner.edits == edits(world):
+        return False
+    fresh = log.total[0] - learner.heard
+    first = learner.heard
+    began = learner.edits < 0
+    learner.edits = edits(world)
+    learner.heard = log.total[0]
+    if began:
+        return False
+    if fresh > min(log.entries.shape[0], _LISTEN_MOST):
+        return True
+    for k in range(first, first + fresh):
+        entry = log.entries[k % log.entries.shape[0]]
+        if entry & 1:
+            return True
+        note.dearest = max(note.dearest, dearest_now(world, entry))
+    return False
+
+
+@inlined
+def hopeless(note, h, reach, w):
+    """Whether a value this high proves that there is no way to the goal; ``reach`` bounds the size of S."""
+    # The product could overflow in a vast world; it is then above any value.
+    return note.dearest > 0 and (h - note.highest) // (w * note.dearest) > reach + 1
+
+
+@inlined
+def mini_min(values, s, h, v):
+    """LRTA*: raise the value ``h`` of ``s`` to ``v``, never lower it."""
+    if v > h:
+        learn(values, s, v)
+
+
+@inlined
+def dijkstra_inwards(space, values, note, w):
+    """LSS-LRTA*: give every closed state its exact value, given those of the frontier. Returns the states settled.
+
+    States from which no way leads to the frontier become DEAD.
+    """
+    table = space.table
+    words = table.words
+    h = space.h
+    fresh = space.fresh
+    keys = space.heap_keys
+    slots = space.heap_slots
+    size = np.int64(0)
+    closed = np.int64(0)
+    for slot in range(note.states):
+        if words[at(slot)] & 1:
+            fresh[at(slot)] = DEAD
+            closed += 1
+        else:
+            fresh[at(slot)] = h[at(slot)]
+            size = push(keys, slots, h, size, h[at(slot)], slot)
+    settled = np.int64(0)
+    while closed > 0 and size > 0:
+        key = keys[0]
+        slot = np.int64(slots[0])
+        size = pop(keys, slots, h, size)
+        if key != fresh[at(slot)] or key >= DEAD:
+            continue
+        settled += 1
+        closed -= words[at(slot)] & 1
+        arc = np.int64(space.incoming[at(slot)])
+        while arc >= 0:
+            packed = space.arcs[at(arc)]
+            v = key + w * space.costs[at(arc)]
+            source = packed >> 32
+            # Only closed states have arcs in the list, but one may have been opened again since.
+            if v < fresh[at(source)] and words[at(source)] & 1:
+                fresh[at(source)] = v
+                size = push(keys, slots, h, size, v, source)
+            arc = (packed & 0xFFFFFFFF) - 1
+    for slot in range(note.states):
+        if words[at(slot)] & 1 and fresh[at(slot)] > h[at(slot)]:
+            learn(values, table.states[at(slot)], fresh[at(slot)])
+    return settled
+
+
+@inlined
+def from_best(space, values, note, w):
+    """RTAA*: raise every closed state to f of the best frontier state less its own g."""
+    table = space.table
+    words = table.words
+    best = note.best
+    top = space.h[at(best)] + w * (words[at(best)] >> 1)
+    if w > WEIGHT_ONE:
+        # The state with the least g + h need not have the least w g + h; any larger one would learn too much.
+        _, top = best_on_frontier(space, note, w)
+    for slot in range(note.states):
+        v = top - w * (words[at(slot)] >> 1)
+        if words[at(slot)] & 1 and v > space.h[at(slot)]:
+            learn(values, table.states[at(slot)], v)
+
+
+@inlined
+def look_around(world, values, note, s, gamma):
+    """The value of ``s``, the least gamma c + h of a successor, and that successor: DEAD and -1 if nothing leads on.
+
+    Ties go to the dearer step, then to the first.
+    """
+    target = aim(world, note.goal)
+    here = locate(world, s)
+    e = np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT
+    h = max(e, learned(values, s))
+    highest = max(note.highest, e)
+    dearest = note.dearest
+    least = np.int64(DEAD)
+    dear = np.int64(-1)
+    best = np.int64(-1)
+    for i in range(degree(world, s)):
+        t, c = successor(world, s, i)
+        if c < 0:
+            continue
+        e = np.int64(estimate(world, target, t, moved(world, here, i))) << WEIGHT_SHIFT
+        highest = max(highest, e)
+        dearest = max(dearest, c)
+        v = gamma * c + max(e, learned(values, t))
+        if v < least or (v == least and c > dear):
+            least = v
+            dear = c
+            best = t
+    note.highest = highest
+    note.dearest = dearest
+    return h, least, best
+
+
+@inlined
+def update(world, values, note, s, gamma):
+    """One step of value iteration: the value of ``s`` rises to the least gamma c + h of a successor, if that is more.
+
+    Returns by how much it rose, the new value, and that successor. The goal's value is not for changing.
+    """
+    h, least, best = look_around(world, values, note, s, gamma)
+    rise = np.int64(0)
+    if least > h and s != note.goal:
+        rise = least - h
+        h = least
+        learn(values, s, h)
+    return rise, h, best
+
+
+@inlined
+def offer(world, queue_states, queue_rises, length, s, rise):
+    """Offer every neighbour of ``s`` to the queue with priority ``rise``; returns the queue's length.
+
+    A state already there keeps the larger priority. In a full queue the newcomer replaces the lowest (the oldest of
+    them) if it is higher.
+    """
+    for i in range(degree(world, s)):
+        t, c = successor(world, s, i)
+        if c < 0:
+            continue
+        there = np.int64(-1)
+        lowest = np.int64(0)
+        for k in range(length):
+            if queue_states[at(k)] == t:
+                there = k
+            if queue_rises[at(k)] < queue_rises[at(lowest)]:
+                lowest = k
+        if there >= 0:
+            queue_rises[at(there)] = max(queue_rises[at(there)], rise)
+            continue
+        if length == queue_states.shape[0]:
+            if queue_rises[at(lowest)] >= rise:
+                continue
+            length = remove(queue_states, queue_rises, length, lowest)
+        queue_states[at(length)] = t
+        queue_rises[at(length)] = rise
+        length += 1
+    return length
+
+
+@inlined
+def remove(queue_states, queue_rises, length, k):
+    """Take entry ``k`` out; the others keep their order, which is that of arrival."""
+    for j in range(k, length - 1):
+        queue_states[at(j)] = queue_states[at(j + 1)]
+        queue_rises[at(j)] = queue_rises[at(j + 1)]
+    return length - 1
+
+
+@inlined
+def sweep(world, values, note, queue_states, queue_rises, length, updates):
+    """Prioritized sweeping: take the highest entry (the oldest of them), update it, offer its neighbours, and so on.
+
+    At most ``updates`` times; there must be room to learn as many. Returns the queue's length and the updates made.
+    """
+    done = np.int64(0)
+    while length > 0 and done < updates:
+        top = np.int64(0)
+        for k in range(1, length):
+            if queue_rises[at(k)] > queue_rises[at(top)]:
+                top = k
+        s = queue_states[at(top)]
+        length = remove(queue_states, queue_rises, length, top)
+        rise, _, _ = update(world, values, note, s, WEIGHT_ONE)
+        done += 1
+        if rise > 0:
+            length = offer(world, queue_states, queue_rises, length, s, rise)
+    return length, done

@@ -1,0 +1,393 @@
+"""Lookaheads: how an agent-centred search looks around before it learns and moves.
+
+Three of them, named as in the literature, all with duplicate detection and all leaving what they saw in a ``Space``:
+
+* ``breadth_first``: everything up to d steps away (LRTA* as in Bulitko et al. 2008);
+* ``cost_limited``: everything within a cost of gmax (LRTA* as in Bulitko et al. 2011);
+* ``a_star``: the k most promising states (LSS-LRTA*, RTAA*).
+
+A space holds only what one lookahead touched, in the order of first sight, so it needs no more memory than the
+lookahead needs work. Closed states have been expanded; the others are the frontier. The heuristic of a state is looked
+up once, when it is first seen.
+
+Closed states count as frontier again when they are reached more cheaply by more steps. Then every way out of the space
+is represented, and the least g + h over the frontier never exceeds the true distance, on any world.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import at, inlined, now_ns
+from .layout import EXHAUSTED, FOUND, GROW, INFINITE, RUNNING, WEIGHT_SHIFT
+from .learned import learned, value_of
+from .tables import HashedTable, full, intern, renew
+from .views import aim, degree, estimate, locate, moved, successor, widest
+
+__all__ = [
+    "DEAD",
+    "LOOK",
+    "Space",
+    "a_star",
+    "best_on_frontier",
+    "breadth_first",
+    "cost_limited",
+    "least_changed",
+    "new_space",
+    "pop",
+    "push",
+]
+
+# The value of a state from which nothing leads on. Larger than any value, even with the largest weight and added g.
+DEAD = 1 << 59
+
+_CLOCK_MASK = 31  # expansions between two looks at the clock
+
+LOOK = np.dtype(
+    [
+        ("goal", np.int64),
+        ("expanded", np.int64),  # by the last lookahead
+        ("states", np.int64),  # that it saw
+        ("best", np.int64),  # slot of the frontier state it would go to
+        ("highest", np.int64),  # the largest estimate seen since the values were last forgotten, in fixed point
+        ("dearest", np.int64),  # the dearest step seen since then
+    ]
+)
+
+
+class Space(NamedTuple):
+    """What one lookahead saw. Slots are numbered in the order of first sight, the agent's own state first."""
+
+    table: HashedTable  # words: g << 1 | closed; parents: the slot before, or the slot of the first step
+    h: np.ndarray  # int64[slots]: the heuristic, in fixed point
+    fresh: np.ndarray  # int64[slots]: what a learning rule makes of it
+    heap_keys: np.ndarray  # int64[slots + arcs]
+    heap_slots: np.ndarray  # int32[slots + arcs]
+    incoming: np.ndarray  # int32[slots]: the last arc seen that leads there, or -1
+    arcs: np.ndarray  # int64[arcs]: from slot << 32 | the arc before in the same list, plus one
+    costs: np.ndarray  # int64[arcs]
+
+
+def new_space(slots: int, arcs: int) -> Space:
+    """Room for so many states and, if the learning rule walks them backwards, so many arcs."""
+    return Space(
+        HashedTable(
+            np.zeros(slots, np.int64),
+            np.empty(slots, np.int32),
+            np.empty(slots, np.int64),
+            np.zeros(1 << (4 * slots - 1).bit_length(), np.int64),
+            np.zeros(2, np.int64),
+        ),
+        np.empty(slots, np.int64),
+        np.empty(slots, np.int64),
+        np.empty(slots + arcs, np.int64),
+        np.empty(slots + arcs, np.int32),
+        np.empty(slots, np.int32),
+        np.empty(arcs, np.int64),
+        np.empty(arcs, np.int64),
+    )
+
+
+# --- a heap in exact order: least key, then least rank, then the state seen first ------------------------------------
+
+
+@inlined
+def push(keys, slots, rank, size, key, slot):
+    """Add an entry; returns how many there are."""
+    hole = size
+    while hole > 0:
+        above = (hole - 1) >> 1
+        other = keys[at(above)]
+        if other < key:
+            break
+        if other == key:
+            s = slots[at(above)]
+            if rank[at(s)] < rank[at(slot)] or (rank[at(s)] == rank[at(slot)] and s < slot):
+                break
+        keys[at(hole)] = other
+        slots[at(hole)] = slots[at(above)]
+        hole = above
+    keys[at(hole)] = key
+    slots[at(hole)] = slot
+    return size + 1
+
+
+@inlined
+def pop(keys, slots, rank, size):
+    """Drop the first entry; returns how many are left."""
+    size -= 1
+    key = keys[at(size)]
+    slot = np.int64(slots[at(size)])
+    hole = np.int64(0)
+    while True:
+        child = 2 * hole + 1
+        if child >= size:
+            break
+        twin = child + 1
+        if twin < size and _before(keys, slots, rank, twin, keys[at(child)], np.int64(slots[at(child)])):
+            child = twin
+        if not _before(keys, slots, rank, child, key, slot):
+            break
+        keys[at(hole)] = keys[at(child)]
+        slots[at(hole)] = slots[at(child)]
+        hole = child
+    keys[at(hole)] = key
+    slots[at(hole)] = slot
+    return size
+
+
+@inlined
+def _before(keys, slots, rank, entry, key, slot):
+    other = keys[at(entry)]
+    if other != key:
+        return other < key
+    s = np.int64(slots[at(entry)])
+    return rank[at(s)] < rank[at(slot)] or (rank[at(s)] == rank[at(slot)] and s < slot)
+
+
+# --- the lookaheads --------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _enter(world, values, space, target, note, s):
+    """Begin a lookahead at ``s``, forgetting the one before."""
+    table = space.table
+    renew(table)
+    root = intern(table, s)
+    table.words[0] = 0
+    table.parents[0] = 0
+    here = locate(world, s)
+    space.h[0] = value_of(world, values, target, s, here)
+    space.incoming[0] = -1
+    note.highest = max(note.highest, np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT)
+    note.best = -1
+    return root
+
+
+@inlined
+def breadth_first(world, values, space, note, s, depth, limit, clock, deadline):
+    """Expand everything less than ``depth`` steps from ``s``, the goal excepted. Returns RUNNING or GROW."""
+    table = space.table
+    target = aim(world, note.goal)
+    fan = widest(world)
+    _enter(world, values, space, target, note, s)
+    expanded = np.int64(0)
+    first = np.int64(0)
+    for _ in range(depth):
+        last = table.stamp[1]  # slots are numbered as they are seen, so each ply is a range of them
+        for slot in range(first, last):
+            if table.states[at(slot)] == note.goal or expanded >= limit:
+                continue
+            if full(table, fan):
+                return GROW
+            _spread(world, values, space, note, target, slot, np.int64(-1))
+            expanded += 1
+            if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
+                limit = expanded
+        if first == last or expanded >= limit:
+            break
+        first = last
+    note.expanded = expanded
+    note.states = table.stamp[1]
+    return RUNNING
+
+
+@inlined
+def cost_limited(world, values, space, note, s, gmax, limit, clock, deadline):
+    """Expand ``s``, and every state all of whose steps end within a cost of ``gmax``. Returns RUNNING or GROW."""
+    table = space.table
+    keys = space.heap_keys
+    slots = space.heap_slots
+    order = space.incoming  # the same for all: equal costs come out as they were first seen
+    target = aim(world, note.goal)
+    fan = widest(world)
+    _enter(world, values, space, target, note, s)
+    size = push(keys, slots, order, np.int64(0), np.int64(0), np.int64(0))
+    expanded = np.int64(0)
+    while size > 0 and expanded < limit:
+        slot = np.int64(slots[0])
+        word = table.words[at(slot)]
+        u = table.states[at(slot)]
+        if full(table, fan) or size + fan > keys.shape[0]:
+            return GROW
+        stale = word & 1 or word >> 1 != keys[0]
+        size = pop(keys, slots, order, size)
+        if stale or u == note.goal or (slot != 0 and not _stays_within(world, u, gmax - (word >> 1))):
+            continue
+        size = _spread(world, values, space, note, target, slot, size)
+        expanded += 1
+        if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
+            limit = expanded
+    note.expanded = expanded
+    note.states = table.stamp[1]
+    return RUNNING
+
+
+@inlined
+def _stays_within(world, u, rest):
+    for i in range(degree(world, u)):
+        _, c = successor(world, u, i)
+        if c > rest:
+            return False
+    return True
+
+
+@inlined
+def _spread(world, values, space, note, target, slot, size):
+    """Expand one state, with path-max. ``parents`` keeps the slot of the first step from the agent.
+
+    States reached more cheaply than before go onto the heap, unless ``size``, that of the heap, is negative.
+    """
+    table = space.table
+    words = table.words
+    h = space.h
+    u = table.states[at(slot)]
+    g = words[at(slot)] >> 1
+    words[at(slot)] |= 1
+    here = locate(world, u)
+    for i in range(degree(world, u)):
+        t, c = successor(world, u, i)
+        if c < 0:
+            continue
+        note.dearest = max(note.dearest, c)
+        before = table.stamp[1]
+        child = intern(table, t)
+        if child == before:
+            e = np.int64(estimate(world, target, t, moved(world, here, i))) << WEIGHT_SHIFT
+            note.highest = max(note.highest, e)
+            h[at(child)] = max(e, learned(values, t))
+            space.incoming[at(child)] = -1
+        if slot != 0 and child != 0 and t != note.goal:
+            # A step cannot bring the goal nearer than its cost. The agent's own value is what is to be learned.
+            h[at(child)] = max(h[at(child)], h[at(slot)] - (c << WEIGHT_SHIFT))
+        if child == before or g + c < words[at(child)] >> 1:
+            words[at(child)] = (g + c) << 1
+            table.parents[at(child)] = child if slot == 0 else table.parents[at(slot)]
+            if size >= 0:
+                size = push(space.heap_keys, space.heap_slots, space.incoming, size, g + c, child)
+    return size
+
+
+@inlined
+def a_star(world, values, space, note, s, limit, clock, deadline):
+    """Expand the ``limit`` most promising states around ``s``; stop when the goal would be next.
+
+    Leaves the state that would be next in ``note.best``. Ties go to the larger g, then to the state seen first. A
+    closed state reached more cheaply is opened again, for weighted updates make the heuristic inconsistent. Returns
+    RUNNING, FOUND, EXHAUSTED (nothing leads on: there is no way to the goal) or GROW.
+    """
+    table = space.table
+    words = table.words
+    parents = table.parents
+    h = space.h
+    keys = space.heap_keys
+    slots = space.heap_slots
+    incoming = space.incoming
+    arcs = space.arcs
+    costs = space.costs
+    goal = note.goal
+    target = aim(world, goal)
+    fan = widest(world)
+    _enter(world, values, space, target, note, s)
+    # Equal f and larger g means smaller h, so h itself is the rank.
+    size = push(keys, slots, h, np.int64(0), h[0], np.int64(0))
+    highest = note.highest
+    dearest = note.dearest
+    expanded = np.int64(0)
+    used = np.int64(0)
+    status = EXHAUSTED
+    while size > 0:
+        slot = np.int64(slots[0])
+        word = words[at(slot)]
+        g = word >> 1
+        if word & 1 or (g << WEIGHT_SHIFT) + h[at(slot)] != keys[0]:
+            size = pop(keys, slots, h, size)
+            continue
+        if keys[0] >= DEAD:
+            break
+        u = table.states[at(slot)]
+        if u == goal or expanded >= limit:
+            note.best = slot
+            status = FOUND if u == goal else RUNNING
+            break
+        if full(table, fan) or size + fan > keys.shape[0] or used + fan > arcs.shape[0]:
+            return GROW
+        size = pop(keys, slots, h, size)
+        words[at(slot)] = word | 1
+        expanded += 1
+        here = locate(world, u)
+        for i in range(degree(world, u)):
+            t, c = successor(world, u, i)
+            if c < 0:
+                continue
+            dearest = max(dearest, c)
+            before = table.stamp[1]
+            child = intern(table, t)
+            if child == before:
+                e = np.int64(estimate(world, target, t, moved(world, here, i))) << WEIGHT_SHIFT
+                highest = max(highest, e)
+                h[at(child)] = max(e, learned(values, t))
+                incoming[at(child)] = -1
+            if child == before or g + c < words[at(child)] >> 1:
+                words[at(child)] = (g + c) << 1
+                parents[at(child)] = slot
+                size = push(keys, slots, h, size, ((g + c) << WEIGHT_SHIFT) + h[at(child)], child)
+            arcs[at(used)] = (slot << 32) | (incoming[at(child)] + 1)
+            costs[at(used)] = c
+            incoming[at(child)] = used
+            used += 1
+        if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
+            limit = expanded
+    note.highest = highest
+    note.dearest = dearest
+    note.expanded = expanded
+    note.states = table.stamp[1]
+    return status
+
+
+# --- where to go -----------------------------------------------------------------------------------------------------
+
+
+@inlined
+def best_on_frontier(space, note, gamma):
+    """The slot with the least gamma g + h on the frontier, and that value; ties to the larger g, then first seen."""
+    words = space.table.words
+    best = np.int64(-1)
+    least = np.int64(DEAD)
+    far = np.int64(-1)
+    for slot in range(note.states):
+        word = words[at(slot)]
+        if word & 1:
+            continue
+        g = word >> 1
+        f = gamma * g + space.h[at(slot)]
+        if f < least or (f == least and g > far):
+            best = slot
+            least = f
+            far = g
+    return best, least
+
+
+@inlined
+def least_changed(world, space, note):
+    """The frontier slot whose value has risen least above its estimate; ties as in ``a_star``."""
+    table = space.table
+    h = space.h
+    target = aim(world, note.goal)
+    best = note.best
+    least = np.int64(INFINITE)
+    least_f = np.int64(INFINITE)
+    for slot in range(note.states):
+        word = table.words[at(slot)]
+        if word & 1:
+            continue
+        s = table.states[at(slot)]
+        change = h[at(slot)] - (np.int64(estimate(world, target, s, locate(world, s))) << WEIGHT_SHIFT)
+        f = ((word >> 1) << WEIGHT_SHIFT) + h[at(slot)]
+        if change < least or (change == least and (f < least_f or (f == least_f and h[at(slot)] < h[at(best)]))):
+            best = slot
+            least = change
+            least_f = f
+    return best
