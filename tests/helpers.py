@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import timebound as tb
 from naive.worlds import NaiveGraph, NaiveGrid, NaivePuzzle
+from timebound.algorithms import parse_spec
 
 COMPILED = not numba.config.DISABLE_JIT
 
@@ -115,3 +116,13 @@ def any_cases() -> st.SearchStrategy[Case]:
     return st.one_of(
         grid_cases(kind="plain"), grid_cases(kind="near"), grid_cases(kind="far"), graph_cases(), puzzle_cases()
     )
+
+
+def companion(name: str, world: Any) -> dict[str, Any]:
+    """What an algorithm needs besides a world: a small database, for those that use one."""
+    if not parse_spec(name).algorithm.database:
+        return {}
+    try:
+        return {"database": tb.prepare(world, None, records=6, seed=1)}
+    except tb.WorldError:  # nothing here needs a subgoal
+        return {"database": tb.SubgoalDatabase.empty(world)}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import timebound as tb
-from helpers import COMPILED, points, shuffled
+from helpers import COMPILED, companion, points, shuffled
 from timebound.algorithms import REGISTRY, parse_spec
 
 GAP = np.array([[1, 1, 0, 1], [1, 1, 0, 1], [1, 1, 0, 1]])
@@ -55,10 +55,10 @@ def test_reaches_the_goal_within_its_budget(name: str, kind: str, budget: int | 
     world = make()
     if refused(name, world):
         with pytest.raises(tb.SpecError, match=name.replace("*", r"\*")):
-            tb.solve(world, *tasks[0], name)
+            tb.solve(world, *tasks[0], name, **companion(name, world))
         return
     for start, goal in tasks:
-        result = tb.solve(world, start, goal, name, budget=budget, optimal="compute")
+        result = tb.solve(world, start, goal, name, **companion(name, world), budget=budget, optimal="compute")
         assert result.status == "reached"
         check_record(world, result, start, goal, budget)
         assert result.suboptimality >= 1 - 1e-12
@@ -74,7 +74,7 @@ def test_says_when_there_is_no_way(name: str, kind: str, budget: int | None) -> 
     world = make()
     if refused(name, world):
         return
-    result = tb.solve(world, start, goal, name, budget=budget)
+    result = tb.solve(world, start, goal, name, **companion(name, world), budget=budget)
     assert result.status == "unreachable"
     check_record(world, result, start, points(result.path)[-1], budget)
 
@@ -105,7 +105,7 @@ def test_start_is_goal(name: str, kind: str) -> None:
     if refused(name, world):
         return
     start = tasks[0][0]
-    agent = tb.agent(name, world, start, start, budget=5)
+    agent = tb.agent(name, world, start, start, budget=5, **companion(name, world))
     assert agent.done
     assert agent.step() == start
     result = agent.result(optimal="compute")
@@ -117,21 +117,21 @@ def test_start_is_goal(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", REGISTRY)
 def test_move_limit(name: str) -> None:
     world = tb.Grid(np.ones((1, 6)))
-    result = tb.solve(world, (0, 0), (0, 5), name, move_limit=2)
+    result = tb.solve(world, (0, 0), (0, 5), name, **companion(name, world), move_limit=2)
     assert result.status == "move-limit"
     assert result.moves == 2
     # A goal reached with the last move is reached.
-    assert tb.solve(world, (0, 0), (0, 5), name, move_limit=5).status == "reached"
+    assert tb.solve(world, (0, 0), (0, 5), name, **companion(name, world), move_limit=5).status == "reached"
     for wrong in (0, -1, 1.5, "3"):
         with pytest.raises(tb.SpecError, match="move_limit must be a whole number"):
-            tb.solve(world, (0, 0), (0, 5), name, move_limit=wrong)
+            tb.solve(world, (0, 0), (0, 5), name, **companion(name, world), move_limit=wrong)
 
 
 @pytest.mark.parametrize("name", REGISTRY)
 @pytest.mark.parametrize("budget", ["1us", "2ms", "0.5ms"])
 def test_time_budgets_finish(name: str, budget: str) -> None:
     world = tb.Grid(np.ones((6, 6)))
-    result = tb.solve(world, (0, 0), (5, 3), name, budget=budget)
+    result = tb.solve(world, (0, 0), (5, 3), name, **companion(name, world), budget=budget)
     assert result.status == "reached"
     assert len(result.expansions_per_move) == result.moves + result.waits
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .algorithms import REGISTRY, Algorithm, Spec
+from .databases.subgoals import SubgoalDatabase
 from .episode import Agent, AnyWorld, Budget, solve, validate
 from .kernels.jit import on_compile
 from .worlds.graph import Graph
@@ -108,7 +109,15 @@ def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str,
                 yield (
                     f"{kind}: {algorithm.name}",
                     # Some algorithms cannot do without a budget; none minds a generous one.
-                    lambda spec=spec: solve(world, start, goal, spec, budget=1000, move_limit=1000),  # type: ignore[misc] # noqa: B023
+                    lambda spec=spec: solve(  # type: ignore[misc]
+                        world,  # noqa: B023
+                        start,  # noqa: B023
+                        goal,  # noqa: B023
+                        spec,
+                        budget=1000,
+                        move_limit=1000,
+                        database=SubgoalDatabase.empty(world) if spec.algorithm.database else None,  # noqa: B023
+                    ),
                 )
         yield f"{kind}: check and draw problems", lambda: _rest(world, start, goal)  # noqa: B023
 
@@ -119,9 +128,16 @@ def _rest(world: AnyWorld, start: Any, goal: Any) -> None:
     next(problems(world, 1, seed=1))
 
 
-def ready(world: AnyWorld, start: Any, goal: Any, spec: str | Spec, budget: Budget | int | str | None = None) -> None:
+def ready(
+    world: AnyWorld,
+    start: Any,
+    goal: Any,
+    spec: str | Spec,
+    budget: Budget | int | str | None = None,
+    database: Any = None,
+) -> None:
     """Load or compile what an episode needs, by one tick of it, before several threads ask for it at once."""
     limit = Budget.of(budget)
     if limit.expansions is None:
         limit = Budget(expansions=1)
-    Agent(spec, world, start, goal, budget=limit).step()
+    Agent(spec, world, start, goal, budget=limit, database=database).step()

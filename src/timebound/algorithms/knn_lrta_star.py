@@ -232,7 +232,7 @@ class KnnPlanner(Learner):
         self.state = NearestNeighbours(
             quest=quest,
             climb=records(CLIMB),
-            records=Records(*(np.asarray(array) for array in database.records)),
+            records=database.records,
             found=np.zeros(candidates, np.int64),
             unlike=np.zeros(candidates, np.int64),
             stack=np.zeros((STACK, 4), np.int64),

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from io import BytesIO
@@ -55,6 +55,12 @@ class SubgoalDatabase:
     records: Records
     settings: dict[str, Any]
 
+    @classmethod
+    def empty(cls, world: Any) -> SubgoalDatabase:
+        """One without records: an agent then does without."""
+        none = np.empty(0, np.int32)
+        return cls(world.digest, _frozen(Records(none, none, np.zeros(1, np.int32), none)), {"records": 0})
+
     def __len__(self) -> int:
         return len(self.records.starts)
 
@@ -89,7 +95,15 @@ def load_database(path: str | Path, world: Any) -> SubgoalDatabase:
         raise DatabaseError(
             f"{path} was made for another map, or for this one under other rules; make one with timebound prepare"
         )
-    return SubgoalDatabase(header["world"], Records(**arrays), header["settings"])
+    return SubgoalDatabase(header["world"], _frozen(Records(**arrays)), header["settings"])
+
+
+def _frozen(found: Records) -> Records:
+    """Arrays that cannot be written to, as those in a file: kernels are then compiled for one kind of array only."""
+    plain = [np.asarray(array).view(np.ndarray) for array in found]
+    for array in plain:
+        array.flags.writeable = False
+    return Records(*plain)
 
 
 @dataclass(frozen=True)
@@ -234,7 +248,7 @@ class _Maker:
 
 def prepare(
     world: Any,
-    path: str | Path,
+    path: str | Path | None,
     *,
     records: int = 10_000,
     mode: str = "trees",
@@ -243,7 +257,7 @@ def prepare(
     dask: str | None = None,
     progress: Progress | None = None,
 ) -> SubgoalDatabase:
-    """Make a subgoal database for a grid, write it to ``path``, and open it.
+    """Make a subgoal database for a grid, write it to ``path``, and open it; with None, only in memory.
 
     Interrupted work goes on where it stopped: finished parts are kept beside the file until it is whole. The same
     seed gives the same bytes, whatever the number of jobs.
@@ -256,27 +270,27 @@ def prepare(
         raise SpecError(f"records is how many to make, at least 1, not {records!r}")
     if mode not in MODES:
         raise SpecError(f"mode is {' or '.join(MODES)}, not {mode!r}")
-    file = Path(path)
-    if not file.absolute().parent.is_dir():
-        raise DatabaseError(f"cannot write {file}: there is no folder {file.parent}")
-    settings = {"records": int(records), "mode": mode, "seed": int(seed), "climb_limit": CLIMB_LIMIT}
-    folder = _parts_folder(file, {**settings, "world": world.digest, "format": files.VERSION})
     size = _CHUNK[mode]
     todo = [
         _Chunk(number, first, min(size, records - first), int(seed), mode)
         for number, first in enumerate(range(0, records, size))
     ]
+    settings = {"records": int(records), "mode": mode, "seed": int(seed), "climb_limit": CLIMB_LIMIT}
+    world.parts()  # computed once, before threads ask for it
+    if path is None:
+        made_here = dict(_made(world, todo, jobs, dask))
+        arrays = _assembled(world, [BytesIO(made_here[chunk.number]) for chunk in todo])
+        return SubgoalDatabase(world.digest, _frozen(arrays), settings)
+    file = Path(path)
+    if not file.absolute().parent.is_dir():
+        raise DatabaseError(f"cannot write {file}: there is no folder {file.parent}")
+    folder = _parts_folder(file, {**settings, "world": world.digest, "format": files.VERSION})
     done = {chunk.number for chunk in todo if (folder / _part(chunk.number)).is_file()}
     made = sum(chunk.count for chunk in todo if chunk.number in done)
     missing = [chunk for chunk in todo if chunk.number not in done]
     if progress is not None:
         progress(made, records, "records")
-    world.parts()  # computed once, before threads ask for it
-    if dask is None:
-        results = on_threads(partial(_make_chunk, world), missing, jobs)
-    else:
-        results = on_dask(_chunk_there, missing, dask, jobs, shared=_Cells.of(world))
-    for number, data in results:
+    for number, data in _made(world, missing, jobs, dask):
         _keep(folder / _part(number), data)
         made += todo[number].count
         if progress is not None:
@@ -285,6 +299,12 @@ def prepare(
     files.write(file, KIND, world.digest, settings, arrays._asdict())
     shutil.rmtree(folder)
     return load_database(file, world)
+
+
+def _made(world: Grid, todo: list[_Chunk], jobs: int, dask: str | None) -> Iterator[tuple[int, bytes]]:
+    if dask is None:
+        return on_threads(partial(_make_chunk, world), todo, jobs)
+    return on_dask(_chunk_there, todo, dask, jobs, shared=_Cells.of(world))
 
 
 def _part(number: int) -> str:
@@ -312,7 +332,7 @@ def _keep(path: Path, data: bytes) -> None:
     partial_file.replace(path)
 
 
-def _assembled(world: Grid, parts: list[Path]) -> Records:
+def _assembled(world: Grid, parts: Sequence[Path | BytesIO]) -> Records:
     """All records, in the order of the k-d tree."""
     columns: dict[str, list[np.ndarray]] = {"starts": [], "ends": [], "lengths": [], "subgoals": []}
     for part in parts:
