@@ -18,7 +18,16 @@ RECORD_FIELDS = {
     *("non_optimal_moves", "revisits", "planning_seconds", "memory_states", "memory_bytes", "optimal"),
     *("suboptimality", "states_per_move_mean", "states_per_move_median", "states_per_move_max"),
     *("back_moves_percent", "restarts", "astray"),
-    *("microseconds_per_move", "commit", "move_limit", "change_rate", "change_every", "non_optimal", "jobs"),
+    *(
+        "microseconds_per_move",
+        "commit",
+        "move_limit",
+        "change_rate",
+        "change_every",
+        "databases",
+        "non_optimal",
+        "jobs",
+    ),
     *("timebound_version", "python_version", "numpy_version", "numba_version"),
 }
 

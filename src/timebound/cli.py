@@ -203,6 +203,7 @@ def _json(parser: argparse.ArgumentParser) -> None:
 def _episode_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--commit", type=_whole, default=1, metavar="N", help="moves made per decision, default 1")
     parser.add_argument("--move-limit", type=_whole, metavar="N", help="give up after so many moves")
+    parser.add_argument("--database", metavar="FILE", nargs="+", default=[], help="made by timebound prepare")
     parser.add_argument(
         "--change-rate", type=_number, metavar="P", help="the map changes: P/2 percent of the cells flip"
     )
@@ -440,8 +441,9 @@ example:
 
 def _solve(options: argparse.Namespace) -> int:
     _check_outputs(options.png)
+    from .algorithms import parse_spec
     from .episode import solve
-    from .lab.bench import open_world
+    from .lab.bench import database_for, open_world
 
     rules = {name: getattr(options, name) for name in ("connectivity", "corners", "diagonal")}
     opened = open_world(options.map, **{name: value for name, value in rules.items() if value is not None})
@@ -462,6 +464,7 @@ def _solve(options: argparse.Namespace) -> int:
         **episode,
         optimal="compute" if options.optimal else None,
         changes=changes,
+        database=database_for(opened.world, parse_spec(options.algorithm), options.database),
     )
     if options.json:
         record = result.to_dict()
@@ -529,9 +532,7 @@ def _bench(options: argparse.Namespace) -> int:
             recompute=options.recompute,
             progress=bar,
         )
-        setting = bench.Setting(
-            options.commit, options.move_limit, options.change_rate, options.change_every, options.non_optimal
-        )
+        setting = _setting(options, non_optimal=options.non_optimal)
         records = bench.run(tasks, entries, setting, jobs=options.jobs, progress=bar)
     summary = bench.summarise(records)
     passed_over = sum(task.passed_over for task in tasks)
@@ -557,6 +558,13 @@ def _bench(options: argparse.Namespace) -> int:
     return SOLVED
 
 
+def _setting(options: argparse.Namespace, **more: Any) -> Any:
+    from .lab.bench import Setting
+
+    names = ("commit", "move_limit", "change_rate", "change_every")
+    return Setting(**{name: getattr(options, name) for name in names}, databases=tuple(options.database), **more)
+
+
 def _compare(options: argparse.Namespace) -> int:
     from .lab import bench
     from .lab.compare import compare, differences
@@ -573,7 +581,7 @@ def _compare(options: argparse.Namespace) -> int:
             recompute=options.recompute,
             progress=bar,
         )
-        setting = bench.Setting(options.commit, options.move_limit, options.change_rate, options.change_every)
+        setting = _setting(options)
         records = bench.run(tasks, entries, setting, jobs=options.jobs, progress=bar)
     document = compare(records, entries, _caption(tasks) + ".")
     pictures = {}

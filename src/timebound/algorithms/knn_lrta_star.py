@@ -218,7 +218,7 @@ class KnnPlanner(Learner):
         if database is None:
             raise SpecError(
                 "knn-lrta* needs a database: make one with timebound prepare, and pass "
-                "database=tb.load_database(file, world)"
+                "database=tb.load_database(file, world) (on the command line: --database FILE)"
             )
         from ..databases.subgoals import SubgoalDatabase
 

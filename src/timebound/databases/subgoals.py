@@ -42,7 +42,7 @@ MODES = ("paths", "trees")
 CLIMB_LIMIT = 10_000  # steps, off-line
 PER_TREE = 400  # records taken from one Dijkstra search
 _CHUNK = {"paths": 64, "trees": PER_TREE}
-_TRIES = 10_000  # random pairs for one record, before a map is called too easy
+_TRIES = 1000  # random pairs for one record, before a map is called too easy
 
 Progress = Callable[[int, int, str], None]
 

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,10 @@ import numpy as np
 
 from .. import __version__
 from ..algorithms import Spec, parse_spec
+from ..databases.files import read
+from ..databases.subgoals import load_database
 from ..episode import Agent, AnyWorld, Budget, Result, solve
-from ..errors import Error, MapError, ProblemError, SpecError, WorldError
+from ..errors import DatabaseError, Error, MapError, ProblemError, SpecError, WorldError
 from ..warm import ready
 from ..worlds.changes import RandomChanges
 from ..worlds.graph import Graph
@@ -336,6 +339,7 @@ class Setting:
     move_limit: int | None = None
     change_rate: float | None = None  # the world changes on the way, see RandomChanges
     change_every: int = 10
+    databases: tuple[str, ...] = ()  # files, each used on the map it was made for
     non_optimal: bool = False  # count the non-optimal moves: one more search over the whole map for each run
 
 
@@ -355,8 +359,26 @@ def measure(world: Any, problem: Problem, entry: Entry, setting: Setting, change
         optimal=problem.optimal,
         changes=changes,
         non_optimal=setting.non_optimal,
+        database=database_for(world, entry.spec, setting.databases),
     )
     return _measures(result)
+
+
+def database_for(world: Any, spec: Spec, files: Sequence[str]) -> Any:
+    """Of the database files the one made for this world; None if the algorithm uses none."""
+    if not spec.algorithm.database:
+        return None
+    for file in files:
+        if _header(file)["world"] == world.digest:
+            return load_database(file, world)
+    if files:
+        raise DatabaseError(f"none of {', '.join(files)} was made for this map; make one with timebound prepare")
+    return None  # the algorithm will say what it needs
+
+
+@lru_cache(maxsize=64)
+def _header(file: str) -> dict[str, Any]:
+    return read(file)[0]
 
 
 def run(
@@ -379,7 +401,9 @@ def run(
         for entry in entries:
             example = next((p for p in task.problems if p.start != p.goal), None)
             if example is not None:
-                ready(task.opened.world, example.start, example.goal, entry.spec, entry.budget)
+                world = task.opened.world
+                database = database_for(world, entry.spec, setting.databases)
+                ready(world, example.start, example.goal, entry.spec, entry.budget, database)
     always = {**asdict(setting), "jobs": jobs, **versions()}
     total = sum(len(task.problems) for task in tasks) * len(entries)
 
