@@ -101,7 +101,7 @@ class Lrta(Learner):
                 if t not in h:
                     h[t] = self.h(t)
                 if u != state and t != self.goal:
-                    h[t] = max(h[t], h[u] - c * ONE)  # path-max
+                    h[t] = max(h[t], h[u] - self.gamma * c)  # path-max
                 if t not in g or g[u] + c < g[t]:
                     g[t] = g[u] + c
                     first[t] = t if u == state else first[u]

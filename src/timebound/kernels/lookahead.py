@@ -167,7 +167,7 @@ def _enter(world, values, space, target, note, s):
 
 
 @inlined
-def breadth_first(world, values, space, note, s, depth, limit, clock, deadline):
+def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, deadline):
     """Expand everything less than ``depth`` steps from ``s``, the goal excepted. Returns RUNNING or GROW."""
     table = space.table
     target = aim(world, note.goal)
@@ -182,7 +182,7 @@ def breadth_first(world, values, space, note, s, depth, limit, clock, deadline):
                 continue
             if full(table, fan):
                 return GROW
-            _spread(world, values, space, note, target, slot, np.int64(-1))
+            _spread(world, values, space, note, target, slot, gamma, np.int64(-1))
             expanded += 1
             if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
                 limit = expanded
@@ -195,7 +195,7 @@ def breadth_first(world, values, space, note, s, depth, limit, clock, deadline):
 
 
 @inlined
-def cost_limited(world, values, space, note, s, gmax, limit, clock, deadline):
+def cost_limited(world, values, space, note, s, gmax, gamma, limit, clock, deadline):
     """Expand ``s``, and every state all of whose steps end within a cost of ``gmax``. Returns RUNNING or GROW."""
     table = space.table
     keys = space.heap_keys
@@ -216,7 +216,7 @@ def cost_limited(world, values, space, note, s, gmax, limit, clock, deadline):
         size = pop(keys, slots, order, size)
         if stale or u == note.goal or (slot != 0 and not _stays_within(world, u, gmax - (word >> 1))):
             continue
-        size = _spread(world, values, space, note, target, slot, size)
+        size = _spread(world, values, space, note, target, slot, gamma, size)
         expanded += 1
         if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
             limit = expanded
@@ -235,7 +235,7 @@ def _stays_within(world, u, rest):
 
 
 @inlined
-def _spread(world, values, space, note, target, slot, size):
+def _spread(world, values, space, note, target, slot, gamma, size):
     """Expand one state, with path-max. ``parents`` keeps the slot of the first step from the agent.
 
     States reached more cheaply than before go onto the heap, unless ``size``, that of the heap, is negative.
@@ -260,8 +260,8 @@ def _spread(world, values, space, note, target, slot, size):
             h[at(child)] = max(e, learned(values, t))
             space.incoming[at(child)] = -1
         if slot != 0 and child != 0 and t != note.goal:
-            # A step cannot bring the goal nearer than its cost. The agent's own value is what is to be learned.
-            h[at(child)] = max(h[at(child)], h[at(slot)] - (c << WEIGHT_SHIFT))
+            # gamma g + h must not fall along a path. The agent's own value is left out: it is what is to be learned.
+            h[at(child)] = max(h[at(child)], h[at(slot)] - gamma * c)
         if child == before or g + c < words[at(child)] >> 1:
             words[at(child)] = (g + c) << 1
             table.parents[at(child)] = child if slot == 0 else table.parents[at(slot)]
