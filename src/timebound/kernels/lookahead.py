@@ -96,21 +96,7 @@ def new_space(slots: int, arcs: int) -> Space:
 @inlined
 def push(keys, slots, rank, size, key, slot):
     """Add an entry; returns how many there are."""
-    hole = size
-    while hole > 0:
-        above = (hole - 1) >> 1
-        other = keys[at(above)]
-        if other < key:
-            break
-        if other == key:
-            s = slots[at(above)]
-            if rank[at(s)] < rank[at(slot)] or (rank[at(s)] == rank[at(slot)] and s < slot):
-                break
-        keys[at(hole)] = other
-        slots[at(hole)] = slots[at(above)]
-        hole = above
-    keys[at(hole)] = key
-    slots[at(hole)] = slot
+    _rise(keys, slots, rank, size, key, slot)
     return size + 1
 
 
@@ -118,33 +104,45 @@ def push(keys, slots, rank, size, key, slot):
 def pop(keys, slots, rank, size):
     """Drop the first entry; returns how many are left."""
     size -= 1
-    key = keys[at(size)]
-    slot = np.int64(slots[at(size)])
+    # The hole sinks to a leaf before the last entry fills it from below: which child moves up is then the only
+    # question on the way, and it is answered without a branch, for no processor could guess it.
     hole = np.int64(0)
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        twin = child + 1
-        if twin < size and _before(keys, slots, rank, twin, keys[at(child)], np.int64(slots[at(child)])):
-            child = twin
-        if not _before(keys, slots, rank, child, key, slot):
-            break
+    child = np.int64(1)
+    while child + 1 < size:
+        child += np.int64(_before(keys, slots, rank, child + 1, keys[at(child)], np.int64(slots[at(child)])))
         keys[at(hole)] = keys[at(child)]
         slots[at(hole)] = slots[at(child)]
         hole = child
-    keys[at(hole)] = key
-    slots[at(hole)] = slot
+        child = 2 * hole + 1
+    if child < size:
+        keys[at(hole)] = keys[at(child)]
+        slots[at(hole)] = slots[at(child)]
+        hole = child
+    _rise(keys, slots, rank, hole, keys[at(size)], np.int64(slots[at(size)]))
     return size
 
 
 @inlined
+def _rise(keys, slots, rank, hole, key, slot):
+    """Put an entry into a hole, or as far above it as it belongs."""
+    while hole > 0:
+        above = (hole - 1) >> 1
+        if _before(keys, slots, rank, above, key, slot):
+            break
+        keys[at(hole)] = keys[at(above)]
+        slots[at(hole)] = slots[at(above)]
+        hole = above
+    keys[at(hole)] = key
+    slots[at(hole)] = slot
+
+
+@inlined
 def _before(keys, slots, rank, entry, key, slot):
+    """Whether an entry of the heap comes before (key, slot)."""
     other = keys[at(entry)]
-    if other != key:
-        return other < key
     s = np.int64(slots[at(entry)])
-    return rank[at(s)] < rank[at(slot)] or (rank[at(s)] == rank[at(slot)] and s < slot)
+    above, below = rank[at(s)], rank[at(slot)]
+    return (other < key) | ((other == key) & ((above < below) | ((above == below) & (s < slot))))
 
 
 # --- the lookaheads --------------------------------------------------------------------------------------------------
