@@ -21,7 +21,7 @@ from .edits import dearest_now
 from .jit import at, inlined
 from .layout import WEIGHT_ONE, WEIGHT_SHIFT
 from .learned import learn, learned
-from .lookahead import DEAD, best_on_frontier, pop, push
+from .lookahead import DEAD, best_on_frontier, heapify, pop, push
 from .views import aim, degree, edits, estimate, locate, moved, successor
 
 __all__ = [
@@ -113,7 +113,10 @@ def dijkstra_inwards(space, values, note, w):
             closed += 1
         else:
             fresh[at(slot)] = h[at(slot)]
-            size = push(keys, slots, h, size, h[at(slot)], slot)
+            keys[at(size)] = h[at(slot)]
+            slots[at(size)] = slot
+            size += 1
+    heapify(keys, slots, h, size)
     settled = np.int64(0)
     while closed > 0 and size > 0:
         key = keys[0]

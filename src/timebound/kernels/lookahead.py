@@ -34,6 +34,7 @@ __all__ = [
     "best_on_frontier",
     "breadth_first",
     "cost_limited",
+    "heapify",
     "least_changed",
     "new_space",
     "pop",
@@ -120,6 +121,27 @@ def pop(keys, slots, rank, size):
         hole = child
     _rise(keys, slots, rank, hole, keys[at(size)], np.int64(slots[at(size)]))
     return size
+
+
+@inlined
+def heapify(keys, slots, rank, size):
+    """Bring entries written in any order into that of a heap."""
+    for k in range((size - 2) >> 1, -1, -1):
+        hole = np.int64(k)
+        key = keys[at(hole)]
+        slot = np.int64(slots[at(hole)])
+        child = 2 * hole + 1
+        while child < size:
+            if child + 1 < size:
+                child += np.int64(_before(keys, slots, rank, child + 1, keys[at(child)], np.int64(slots[at(child)])))
+            if not _before(keys, slots, rank, child, key, slot):
+                break
+            keys[at(hole)] = keys[at(child)]
+            slots[at(hole)] = slots[at(child)]
+            hole = child
+            child = 2 * hole + 1
+        keys[at(hole)] = key
+        slots[at(hole)] = slot
 
 
 @inlined
