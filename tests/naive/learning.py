@@ -291,11 +291,11 @@ class LocalSearch(Learner):
         self, h: dict[Any, int], order: dict[Any, int], closed: set[Any], frontier: list[Any], arcs: Any
     ) -> dict[Any, int]:
         fresh = dict.fromkeys(closed, NOWHERE) | {t: h[t] for t in frontier}
-        heap = [(h[t], h[t], order[t], t) for t in frontier]
+        heap = [(h[t], order[t], t) for t in frontier]
         heapq.heapify(heap)
         left = len(closed)
         while left and heap:
-            value, _, _, t = heapq.heappop(heap)
+            value, _, t = heapq.heappop(heap)
             if value != fresh[t] or value >= NOWHERE:
                 continue
             self.walk.settled += 1
@@ -303,5 +303,5 @@ class LocalSearch(Learner):
             for u, c in arcs.get(t, []):
                 if u in closed and value + self.weight * c < fresh[u]:
                     fresh[u] = value + self.weight * c
-                    heapq.heappush(heap, (fresh[u], h[u], order[u], u))
+                    heapq.heappush(heap, (fresh[u], order[u], u))
         return fresh
