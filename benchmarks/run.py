@@ -1,4 +1,4 @@
-"""Speed, as ratios within one run: timebound's A* against the floor and other libraries, TBA* against A*.
+"""Speed, as ratios within one run: timebound's A* against the floor and other libraries, TBA* against A*, learners.
 
 Every query goes through all competitors in turn before the next one starts, so a slow moment of the machine hits all
 of them. Each query is repeated and its best time kept. Run it on a quiet machine: ``make bench``.
@@ -29,6 +29,9 @@ from peers import PEERS
 from timebound.worlds.problems import Problem, Scenario, maps_folder, spread
 
 TBA_BUDGETS = (100, 1000)
+# The learning family: spec, budget, and per what its time is told.
+LEARNERS = (("lrta*", None, "move"), ("k-lrta*:commit=frontier", 100, "counted expansion"))
+LEARNER_MOVES = 50_000  # enough to be measured, where a walk would take millions
 
 
 def world_and_problems(count: int) -> tuple[str, tb.Grid, list[Problem]]:
@@ -72,6 +75,7 @@ def race(world: tb.Grid, problems: list[Problem], repeats: int, say: Callable[[s
             "floor": math.inf,
             "planning": math.inf,
             "tba": {},
+            "learners": {},
             "seconds": {},
         }
         for repeat in range(repeats):
@@ -84,6 +88,10 @@ def race(world: tb.Grid, problems: list[Problem], repeats: int, say: Callable[[s
                 walked = tb.solve(world, problem.start, problem.goal, "tba*", budget=budget)
                 least = min(row["tba"].get(budget, (math.inf, 0))[0], walked.planning_seconds)
                 row["tba"][budget] = least, walked.expansions
+            for spec, limit, _ in LEARNERS:
+                walked = tb.solve(world, problem.start, problem.goal, spec, budget=limit, move_limit=LEARNER_MOVES)
+                least = min(row["learners"].get(spec, (math.inf,))[0], walked.planning_seconds)
+                row["learners"][spec] = least, walked.moves, walked.expansions
             best = row["seconds"]
             best["timebound"] = min(best.get("timebound", math.inf), seconds)
             for peer in peers:
@@ -187,7 +195,13 @@ def summary(race_result: dict[str, Any]) -> dict[str, Any]:
     for budget in TBA_BUDGETS:
         seconds = sum(row["tba"][budget][0] for row in rows)
         tba[str(budget)] = seconds / sum(row["tba"][budget][1] for row in rows) * 1e9
+    learners = {}
+    for spec, limit, per in LEARNERS:
+        seconds, moves, counted = (sum(row["learners"][spec][k] for row in rows) for k in range(3))
+        each_ns = seconds / (moves if per == "move" else counted) * 1e9
+        learners[spec] = {"budget": limit, "per": per, "nanoseconds": each_ns, "over_floor": each_ns / floor}
     return {
+        "learners": learners,
         "tba_ns_per_expansion": tba,
         "floor_ns_per_cell": floor,
         "a_star_ns_per_expansion": search,
@@ -195,6 +209,10 @@ def summary(race_result: dict[str, Any]) -> dict[str, Any]:
         "expansions": expansions,
         "peers": peers,
     }
+
+
+def _named(spec: str, budget: int | None) -> str:
+    return spec if budget is None else f"{spec}, k = {budget}"
 
 
 def show(report: dict[str, Any]) -> str:
@@ -210,6 +228,11 @@ def show(report: dict[str, Any]) -> str:
             f"timebound TBA*, R = {budget:<5s}{each:6.1f} ns per expansion"
             f"   {each / speed['a_star_ns_per_expansion']:.2f}x A*, the walk included"
             for budget, each in speed["tba_ns_per_expansion"].items()
+        ),
+        *(
+            f"{_named(spec, row['budget']):31s} {row['nanoseconds']:6.1f} ns per {row['per']}"
+            f"   {row['over_floor']:.2f}x the floor"
+            for spec, row in speed["learners"].items()
         ),
         "",
         "                        version  queries  ms/query   ours   ratio  ratio of",

@@ -142,7 +142,7 @@ def test_larger_maps(kind: str, spec: str) -> None:
 @FEW
 def test_a_cost_limit(case: Case, gmax: float) -> None:
     unit = CARDINAL if isinstance(case.world, tb.Grid) else 1
-    expected = Lrta(case.twin, case.goal, gmax=math.ceil(gmax * unit * (1 + 1e-6))).run(case.start, MOVES)
+    expected = Lrta(case.twin, case.goal, gmax=math.floor(gmax * unit * (1 + 1e-6))).run(case.start, MOVES)
     agent = tb.agent(f"lrta*:gmax={gmax}", case.world, case.start, case.goal, move_limit=MOVES).run()
     assert agent.status == expected.status
     assert points(agent.result().path) == expected.trail
@@ -156,7 +156,7 @@ def test_a_cost_limit(case: Case, gmax: float) -> None:
 def test_a_cost_limit_on_terrain(kind: str, data: st.DataObject) -> None:
     case = data.draw(grid_cases(kind=kind))
     gmax = data.draw(st.sampled_from([1.0, 5.0, 120.0]))
-    limit = math.ceil(gmax * case.world.unit * (1 + 1e-6))
+    limit = math.floor(gmax * case.world.unit * (1 + 1e-6))
     expected = Lrta(case.twin, case.goal, gmax=limit).run(case.start, MOVES)
     result = tb.solve(case.world, case.start, case.goal, f"lrta*:gmax={gmax}", move_limit=MOVES)
     assert points(result.path) == expected.trail
@@ -199,10 +199,10 @@ def check_ribs(case: Case) -> None:
     assert result.expansions == expected.looked
     assert result.back_moves == expected.back_moves
     assert result.memory_states == len(expected.known)
-    table = agent._planner.state.table
+    table, scale = agent._planner.state.table, getattr(case.twin, "scale", case.world.unit) / case.world.unit
     for slot in range(table.stamp[1]):
         known = expected.known[case.world.point_of(int(table.states[slot]))]
-        assert table.words[slot] == known.g
+        assert table.words[slot] * scale == pytest.approx(known.g, rel=0 if scale == 1 else 1e-4)
         assert bool(agent._planner.state.marks[slot] & (1 << 60)) == known.dead
         assert bool(agent._planner.state.marks[slot] & (1 << 61)) == known.redundant
     # The theorem: the optimal cost is known on arrival, and that of every state on the first visit.
@@ -328,18 +328,16 @@ def test_what_a_lookahead_can_need() -> None:
 
 @pytest.mark.parametrize("spec", LOCAL)
 def test_a_local_search_uses_its_budget_and_no_more(spec: str) -> None:
-    world = tb.Grid(tb.generate.caves((40, 40), seed=1))
+    world = tb.Grid(tb.generate.corner(14))
     for k in (1, 7, 30):
-        for problem in tb.problems(world, 2, seed=4, cost=(15, 60)):
-            result = tb.solve(world, problem.start, problem.goal, spec, budget=k)
-            assert result.status == "reached"
-            assert result.expansions_per_move.max() == k
-            if "frontier" in spec and k == 30:
-                assert (result.expansions_per_move == 0).any()
-            if "rtaa" in spec:
-                assert result.learning_expansions == 0
-            else:
-                assert result.learning_expansions >= result.expansions_per_move.sum()
+        result = tb.solve(world, (0, 0), (13, 13), spec, budget=k)
+        assert result.status == "reached"
+        assert result.expansions_per_move.max() == k
+        assert (result.expansions_per_move == 0).any() == ("frontier" in spec and k > 1)
+        if "rtaa" in spec:
+            assert result.learning_expansions == 0
+        else:
+            assert result.learning_expansions >= result.expansions_per_move.sum()
 
 
 def test_no_budget_means_a_whole_search() -> None:
@@ -395,7 +393,7 @@ def test_a_restart_keeps_what_was_learned_and_nothing_else(spec: str) -> None:
     assert result.expansions_per_move.sum() == result.expansions - result.learning_expansions
     if spec in TWINS:
         assert all(learned_of(world, agent)[state] >= value for state, value in values.items())
-        assert result.cost < first.cost or spec == "lrta*:depth=3,gamma=0.4"
+        assert result.cost < first.cost
     else:
         assert points(result.path) == points(first.path)
         assert result.expansions == first.expansions
@@ -567,7 +565,7 @@ def test_many_agents_take_turns() -> None:
 def test_one_way_traps_are_not_a_proof_about_the_start() -> None:
     """An agent that walks into a one-way street without an end says that there is no way from there."""
     world = tb.Graph([0, 1, 0, 2], [1, 3, 2, 4], [1.0, 1.0, 5.0, 1.0], directed=True)
-    for spec, status in (("lrta*", "unreachable"), ("k-lrta*", "unreachable"), ("lrta*:depth=2", "reached")):
+    for spec, status in (("lrta*", "unreachable"), ("k-lrta*", "unreachable"), ("lrta*:depth=3", "reached")):
         assert tb.solve(world, 0, 4, spec, budget=1 if spec == "k-lrta*" else None).status == status
 
 

@@ -101,7 +101,7 @@ class Lrta(Learner):
                 if t not in h:
                     h[t] = self.h(t)
                 if u != state and t != self.goal:
-                    h[t] = max(h[t], h[u] - c * ONE)  # path-max
+                    h[t] = max(h[t], h[u] - self.gamma * c)  # path-max
                 if t not in g or g[u] + c < g[t]:
                     g[t] = g[u] + c
                     first[t] = t if u == state else first[u]
@@ -291,11 +291,11 @@ class LocalSearch(Learner):
         self, h: dict[Any, int], order: dict[Any, int], closed: set[Any], frontier: list[Any], arcs: Any
     ) -> dict[Any, int]:
         fresh = dict.fromkeys(closed, NOWHERE) | {t: h[t] for t in frontier}
-        heap = [(h[t], h[t], order[t], t) for t in frontier]
+        heap = [(h[t], order[t], t) for t in frontier]
         heapq.heapify(heap)
         left = len(closed)
         while left and heap:
-            value, _, _, t = heapq.heappop(heap)
+            value, _, t = heapq.heappop(heap)
             if value != fresh[t] or value >= NOWHERE:
                 continue
             self.walk.settled += 1
@@ -303,5 +303,5 @@ class LocalSearch(Learner):
             for u, c in arcs.get(t, []):
                 if u in closed and value + self.weight * c < fresh[u]:
                     fresh[u] = value + self.weight * c
-                    heapq.heappush(heap, (fresh[u], h[u], order[u], u))
+                    heapq.heappush(heap, (fresh[u], order[u], u))
         return fresh

@@ -10,9 +10,9 @@ Chosen where the papers are silent:
   frontier again. So the value learned is a lower bound on any world. Each state is expanded at most once.
 * ``gmax``: a state is expanded if all its steps end within gmax, so that nothing seen lies beyond; the agent's own
   state always is.
-* Path-max holds from the first step on: with it each move leads to a lower value, so the agent cannot go round in
-  circles without learning. The value of the agent's own state does not enter, for it is what is being learned.
-* ``gamma`` < 1 with a depth above 1 has no such proof; no test has seen it fail.
+* Path-max, "g + h never decreases along a branch", is for gamma g + h and holds from the first step on. With it each
+  move leads to a lower value, so the agent cannot go round in circles without learning; without it, gamma < 1 can. The
+  value of the agent's own state does not enter, for it is what is being learned.
 * A budget in expansions must allow the whole lookahead. A budget in time cuts the lookahead short.
 * Edits: if an arc became cheaper, values might be too high, and all are forgotten; if arcs only became dearer, all
   are kept.
@@ -101,9 +101,9 @@ def _decide(algorithm, world, clock, s, limit, deadline):
 def _look_further(world, values, space, note, learner, depth, counts, s, limit, clock, deadline):
     """The slot of the next step, or NO_WAY, or NEEDS_ROOM."""
     if depth.gmax < 0:
-        status = breadth_first(world, values, space, note, s, depth.depth, limit, clock, deadline)
+        status = breadth_first(world, values, space, note, s, depth.depth, depth.gamma, limit, clock, deadline)
     else:
-        status = cost_limited(world, values, space, note, s, depth.gmax, limit, clock, deadline)
+        status = cost_limited(world, values, space, note, s, depth.gmax, depth.gamma, limit, clock, deadline)
     if status == GROW:
         learner.lack = SPACE
         return NEEDS_ROOM
@@ -132,8 +132,8 @@ class LrtaPlanner(Learner):
             raise SpecError(f"lrta*: give a depth ({depth}) or a cost limit gmax ({gmax:g}), not both")
         steps, limit = depth, -1
         if gmax > 0:
-            # Rounded up, so that a limit given to a few digits includes the steps it was meant to include.
-            limit = math.ceil(gmax * world.unit * (1 + 1e-6))
+            # A millionth more, so that a limit given to a few digits includes the steps it was meant to include.
+            limit = math.floor(gmax * world.unit * (1 + 1e-6))
             # A state is expanded only if its steps end within the limit, so at most so many lie in a row.
             steps = max(1, limit // max(cheapest_step(world), 1))
         most = most_expanded(world, steps)

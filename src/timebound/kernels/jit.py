@@ -81,7 +81,12 @@ class _PackageCache(FunctionCache):
     _impl_class = _StampedImpl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = super().load_overload(sig, target_context)
+        try:
+            found = super().load_overload(sig, target_context)
+        except (AttributeError, ImportError):
+            # The cache was written by another version, with types that this one does not have: begin it anew.
+            self.flush()
+            found = None
         if found is None:
             _notice(self._py_func.__name__.replace("_", " "))
         return found

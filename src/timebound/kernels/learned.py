@@ -17,6 +17,7 @@ import numpy as np
 
 from .jit import at, inlined, kernel
 from .layout import WEIGHT_SHIFT
+from .tables import hashed
 from .views import estimate
 
 __all__ = ["LearnedValues", "cramped", "enlarged", "learn", "learned", "new_values", "value_of", "values_as_dict"]
@@ -36,8 +37,7 @@ class LearnedValues(NamedTuple):
 def _place(values, page):
     """Where in the index a page is, or would go."""
     mask = values.keys.shape[0] - 1
-    # Fold the high half in, then multiply by an odd constant that stays below 2^31: no overflow in plain Python.
-    k = ((((page ^ (page >> 29)) & 0x7FFFFFFF) * 0x2545F491) >> 12) & mask
+    k = hashed(page) & mask
     while values.slots[at(k)] != 0 and values.keys[at(k)] != page:
         k = (k + 1) & mask
     return k

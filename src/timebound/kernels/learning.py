@@ -21,7 +21,7 @@ from .edits import dearest_now
 from .jit import at, inlined
 from .layout import WEIGHT_ONE, WEIGHT_SHIFT
 from .learned import learn, learned
-from .lookahead import DEAD, best_on_frontier, pop, push
+from .lookahead import DEAD, best_on_frontier, heapify, pop, push
 from .views import aim, degree, edits, estimate, locate, moved, successor
 
 __all__ = [
@@ -103,8 +103,7 @@ def dijkstra_inwards(space, values, note, w):
     words = table.words
     h = space.h
     fresh = space.fresh
-    keys = space.heap_keys
-    slots = space.heap_slots
+    heap = space.heap
     size = np.int64(0)
     closed = np.int64(0)
     for slot in range(note.states):
@@ -113,12 +112,16 @@ def dijkstra_inwards(space, values, note, w):
             closed += 1
         else:
             fresh[at(slot)] = h[at(slot)]
-            size = push(keys, slots, h, size, h[at(slot)], slot)
+            heap.keys[at(size)] = h[at(slot)]
+            heap.ties[at(size)] = 0
+            heap.slots[at(size)] = slot
+            size += 1
+    heapify(heap, size)
     settled = np.int64(0)
     while closed > 0 and size > 0:
-        key = keys[0]
-        slot = np.int64(slots[0])
-        size = pop(keys, slots, h, size)
+        key = heap.keys[0]
+        slot = heap.slots[0]
+        size = pop(heap, size)
         if key != fresh[at(slot)] or key >= DEAD:
             continue
         settled += 1
@@ -131,7 +134,7 @@ def dijkstra_inwards(space, values, note, w):
             # Only closed states have arcs in the list, but one may have been opened again since.
             if v < fresh[at(source)] and words[at(source)] & 1:
                 fresh[at(source)] = v
-                size = push(keys, slots, h, size, v, source)
+                size = push(heap, size, v, np.int64(0), source)
             arc = (packed & 0xFFFFFFFF) - 1
     for slot in range(note.states):
         if words[at(slot)] & 1 and fresh[at(slot)] > h[at(slot)]:

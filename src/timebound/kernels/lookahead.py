@@ -29,11 +29,13 @@ from .views import aim, degree, estimate, locate, moved, successor, widest
 __all__ = [
     "DEAD",
     "LOOK",
+    "Heap",
     "Space",
     "a_star",
     "best_on_frontier",
     "breadth_first",
     "cost_limited",
+    "heapify",
     "least_changed",
     "new_space",
     "pop",
@@ -57,14 +59,21 @@ LOOK = np.dtype(
 )
 
 
+class Heap(NamedTuple):
+    """A binary heap whose order leaves nothing to chance. How many entries there are is the caller's to know."""
+
+    keys: np.ndarray  # int64[entries]
+    ties: np.ndarray  # int64[entries]
+    slots: np.ndarray  # int64[entries]
+
+
 class Space(NamedTuple):
     """What one lookahead saw. Slots are numbered in the order of first sight, the agent's own state first."""
 
     table: HashedTable  # words: g << 1 | closed; parents: the slot before, or the slot of the first step
     h: np.ndarray  # int64[slots]: the heuristic, in fixed point
     fresh: np.ndarray  # int64[slots]: what a learning rule makes of it
-    heap_keys: np.ndarray  # int64[slots + arcs]
-    heap_slots: np.ndarray  # int32[slots + arcs]
+    heap: Heap  # slots + arcs + 1 entries
     incoming: np.ndarray  # int32[slots]: the last arc seen that leads there, or -1
     arcs: np.ndarray  # int64[arcs]: from slot << 32 | the arc before in the same list, plus one
     costs: np.ndarray  # int64[arcs]
@@ -82,69 +91,95 @@ def new_space(slots: int, arcs: int) -> Space:
         ),
         np.empty(slots, np.int64),
         np.empty(slots, np.int64),
-        np.empty(slots + arcs, np.int64),
-        np.empty(slots + arcs, np.int32),
+        Heap(*(np.empty(slots + arcs + 1, np.int64) for _ in range(3))),
         np.empty(slots, np.int32),
         np.empty(arcs, np.int64),
         np.empty(arcs, np.int64),
     )
 
 
-# --- a heap in exact order: least key, then least rank, then the state seen first ------------------------------------
+# --- a heap in exact order: least key, then least tie, then the state seen first -------------------------------------
 
 
 @inlined
-def push(keys, slots, rank, size, key, slot):
+def push(heap, size, key, tie, slot):
     """Add an entry; returns how many there are."""
-    hole = size
-    while hole > 0:
-        above = (hole - 1) >> 1
-        other = keys[at(above)]
-        if other < key:
-            break
-        if other == key:
-            s = slots[at(above)]
-            if rank[at(s)] < rank[at(slot)] or (rank[at(s)] == rank[at(slot)] and s < slot):
-                break
-        keys[at(hole)] = other
-        slots[at(hole)] = slots[at(above)]
-        hole = above
-    keys[at(hole)] = key
-    slots[at(hole)] = slot
+    _rise(heap, size, key, tie, slot)
     return size + 1
 
 
 @inlined
-def pop(keys, slots, rank, size):
+def pop(heap, size):
     """Drop the first entry; returns how many are left."""
     size -= 1
-    key = keys[at(size)]
-    slot = np.int64(slots[at(size)])
+    # The hole sinks to a leaf before the last entry fills it from below: which child moves up is then the only
+    # question on the way, and it is answered without a branch, for no processor could guess it.
     hole = np.int64(0)
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        twin = child + 1
-        if twin < size and _before(keys, slots, rank, twin, keys[at(child)], np.int64(slots[at(child)])):
-            child = twin
-        if not _before(keys, slots, rank, child, key, slot):
-            break
-        keys[at(hole)] = keys[at(child)]
-        slots[at(hole)] = slots[at(child)]
+    child = np.int64(1)
+    while child < size:
+        twin = min(child + 1, size - 1)
+        child = twin if _before(heap, twin, child) else child
+        _move(heap, child, hole)
         hole = child
-    keys[at(hole)] = key
-    slots[at(hole)] = slot
+        child = 2 * hole + 1
+    _rise(heap, hole, heap.keys[at(size)], heap.ties[at(size)], heap.slots[at(size)])
     return size
 
 
 @inlined
-def _before(keys, slots, rank, entry, key, slot):
-    other = keys[at(entry)]
-    if other != key:
-        return other < key
-    s = np.int64(slots[at(entry)])
-    return rank[at(s)] < rank[at(slot)] or (rank[at(s)] == rank[at(slot)] and s < slot)
+def heapify(heap, size):
+    """Bring entries written in any order into that of a heap. There must be room for one more."""
+    for k in range((size - 2) >> 1, -1, -1):
+        _move(heap, k, size)
+        hole = np.int64(k)
+        child = 2 * hole + 1
+        while child < size:
+            twin = min(child + 1, size - 1)
+            child = twin if _before(heap, twin, child) else child
+            if not _before(heap, child, size):
+                break
+            _move(heap, child, hole)
+            hole = child
+            child = 2 * hole + 1
+        _move(heap, size, hole)
+
+
+@inlined
+def _rise(heap, hole, key, tie, slot):
+    """Put an entry into a hole, or as far above it as it belongs."""
+    keys = heap.keys
+    ties = heap.ties
+    slots = heap.slots
+    while hole > 0:
+        above = at((hole - 1) >> 1)
+        earlier = (ties[above] < tie) | ((ties[above] == tie) & (slots[above] < slot))
+        if (keys[above] < key) | ((keys[above] == key) & earlier):
+            break
+        keys[at(hole)] = keys[above]
+        ties[at(hole)] = ties[above]
+        slots[at(hole)] = slots[above]
+        hole = np.int64(above)
+    keys[at(hole)] = key
+    ties[at(hole)] = tie
+    slots[at(hole)] = slot
+
+
+@inlined
+def _before(heap, one, other):
+    """Whether one entry comes before another."""
+    keys = heap.keys
+    ties = heap.ties
+    slots = heap.slots
+    seen_first = (ties[at(one)] == ties[at(other)]) & (slots[at(one)] < slots[at(other)])
+    same = keys[at(one)] == keys[at(other)]
+    return (keys[at(one)] < keys[at(other)]) | (same & ((ties[at(one)] < ties[at(other)]) | seen_first))
+
+
+@inlined
+def _move(heap, source, target):
+    heap.keys[at(target)] = heap.keys[at(source)]
+    heap.ties[at(target)] = heap.ties[at(source)]
+    heap.slots[at(target)] = heap.slots[at(source)]
 
 
 # --- the lookaheads --------------------------------------------------------------------------------------------------
@@ -167,7 +202,7 @@ def _enter(world, values, space, target, note, s):
 
 
 @inlined
-def breadth_first(world, values, space, note, s, depth, limit, clock, deadline):
+def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, deadline):
     """Expand everything less than ``depth`` steps from ``s``, the goal excepted. Returns RUNNING or GROW."""
     table = space.table
     target = aim(world, note.goal)
@@ -182,7 +217,7 @@ def breadth_first(world, values, space, note, s, depth, limit, clock, deadline):
                 continue
             if full(table, fan):
                 return GROW
-            _spread(world, values, space, note, target, slot, np.int64(-1))
+            _spread(world, values, space, note, target, slot, gamma, np.int64(-1))
             expanded += 1
             if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
                 limit = expanded
@@ -195,28 +230,26 @@ def breadth_first(world, values, space, note, s, depth, limit, clock, deadline):
 
 
 @inlined
-def cost_limited(world, values, space, note, s, gmax, limit, clock, deadline):
+def cost_limited(world, values, space, note, s, gmax, gamma, limit, clock, deadline):
     """Expand ``s``, and every state all of whose steps end within a cost of ``gmax``. Returns RUNNING or GROW."""
     table = space.table
-    keys = space.heap_keys
-    slots = space.heap_slots
-    order = space.incoming  # the same for all: equal costs come out as they were first seen
+    heap = space.heap
     target = aim(world, note.goal)
     fan = widest(world)
     _enter(world, values, space, target, note, s)
-    size = push(keys, slots, order, np.int64(0), np.int64(0), np.int64(0))
+    size = push(heap, np.int64(0), np.int64(0), np.int64(0), np.int64(0))
     expanded = np.int64(0)
     while size > 0 and expanded < limit:
-        slot = np.int64(slots[0])
+        slot = heap.slots[0]
         word = table.words[at(slot)]
         u = table.states[at(slot)]
-        if full(table, fan) or size + fan > keys.shape[0]:
+        if full(table, fan) or size + fan > heap.keys.shape[0]:
             return GROW
-        stale = word & 1 or word >> 1 != keys[0]
-        size = pop(keys, slots, order, size)
+        stale = word & 1 or word >> 1 != heap.keys[0]
+        size = pop(heap, size)
         if stale or u == note.goal or (slot != 0 and not _stays_within(world, u, gmax - (word >> 1))):
             continue
-        size = _spread(world, values, space, note, target, slot, size)
+        size = _spread(world, values, space, note, target, slot, gamma, size)
         expanded += 1
         if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
             limit = expanded
@@ -235,7 +268,7 @@ def _stays_within(world, u, rest):
 
 
 @inlined
-def _spread(world, values, space, note, target, slot, size):
+def _spread(world, values, space, note, target, slot, gamma, size):
     """Expand one state, with path-max. ``parents`` keeps the slot of the first step from the agent.
 
     States reached more cheaply than before go onto the heap, unless ``size``, that of the heap, is negative.
@@ -258,15 +291,14 @@ def _spread(world, values, space, note, target, slot, size):
             e = np.int64(estimate(world, target, t, moved(world, here, i))) << WEIGHT_SHIFT
             note.highest = max(note.highest, e)
             h[at(child)] = max(e, learned(values, t))
-            space.incoming[at(child)] = -1
         if slot != 0 and child != 0 and t != note.goal:
-            # A step cannot bring the goal nearer than its cost. The agent's own value is what is to be learned.
-            h[at(child)] = max(h[at(child)], h[at(slot)] - (c << WEIGHT_SHIFT))
+            # gamma g + h must not fall along a path. The agent's own value is left out: it is what is to be learned.
+            h[at(child)] = max(h[at(child)], h[at(slot)] - gamma * c)
         if child == before or g + c < words[at(child)] >> 1:
             words[at(child)] = (g + c) << 1
             table.parents[at(child)] = child if slot == 0 else table.parents[at(slot)]
             if size >= 0:
-                size = push(space.heap_keys, space.heap_slots, space.incoming, size, g + c, child)
+                size = push(space.heap, size, g + c, np.int64(0), child)
     return size
 
 
@@ -282,8 +314,8 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
     words = table.words
     parents = table.parents
     h = space.h
-    keys = space.heap_keys
-    slots = space.heap_slots
+    heap = space.heap
+    keys = heap.keys
     incoming = space.incoming
     arcs = space.arcs
     costs = space.costs
@@ -291,19 +323,19 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
     target = aim(world, goal)
     fan = widest(world)
     _enter(world, values, space, target, note, s)
-    # Equal f and larger g means smaller h, so h itself is the rank.
-    size = push(keys, slots, h, np.int64(0), h[0], np.int64(0))
+    # Equal f and larger g means smaller h: h settles ties.
+    size = push(heap, np.int64(0), h[0], h[0], np.int64(0))
     highest = note.highest
     dearest = note.dearest
     expanded = np.int64(0)
     used = np.int64(0)
     status = EXHAUSTED
     while size > 0:
-        slot = np.int64(slots[0])
+        slot = heap.slots[0]
         word = words[at(slot)]
         g = word >> 1
         if word & 1 or (g << WEIGHT_SHIFT) + h[at(slot)] != keys[0]:
-            size = pop(keys, slots, h, size)
+            size = pop(heap, size)
             continue
         if keys[0] >= DEAD:
             break
@@ -312,9 +344,9 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
             note.best = slot
             status = FOUND if u == goal else RUNNING
             break
-        if full(table, fan) or size + fan > keys.shape[0] or used + fan > arcs.shape[0]:
+        if full(table, fan) or size + fan >= keys.shape[0] or used + fan > arcs.shape[0]:
             return GROW
-        size = pop(keys, slots, h, size)
+        size = pop(heap, size)
         words[at(slot)] = word | 1
         expanded += 1
         here = locate(world, u)
@@ -333,7 +365,7 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
             if child == before or g + c < words[at(child)] >> 1:
                 words[at(child)] = (g + c) << 1
                 parents[at(child)] = slot
-                size = push(keys, slots, h, size, ((g + c) << WEIGHT_SHIFT) + h[at(child)], child)
+                size = push(heap, size, ((g + c) << WEIGHT_SHIFT) + h[at(child)], h[at(child)], child)
             arcs[at(used)] = (slot << 32) | (incoming[at(child)] + 1)
             costs[at(used)] = c
             incoming[at(child)] = used

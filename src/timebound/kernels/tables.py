@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import at, generic
+from .jit import at, generic, inlined
 from .layout import COLS, DIRECTION_BITS, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
@@ -19,6 +19,7 @@ __all__ = [
     "HashedTable",
     "LinkedTable",
     "full",
+    "hashed",
     "intern",
     "parent_of",
     "renew",
@@ -157,11 +158,17 @@ def probe(table, s):
     """Where in the index state ``s`` is, or would go."""
 
 
+@inlined
+def hashed(s):
+    """A state scattered over the low bits."""
+    # Fold the high half in, then multiply by an odd constant that stays below 2^31: no overflow in plain Python.
+    return (((s ^ (s >> 29)) & 0x7FFFFFFF) * 0x2545F491) >> 12
+
+
 @probe.on(HashedTable)
 def _probe(table, s):
     mask = table.places.shape[0] - 1
-    # Fold the high half in, then multiply by an odd constant that stays below 2^31: no overflow in plain Python.
-    k = (((s ^ (s >> 29)) & 0x7FFFFFFF) * 0x2545F491) >> 12
+    k = hashed(s)
     while True:
         k &= mask
         entry = table.places[at(k)]
