@@ -314,7 +314,8 @@ def _add_reproduce(commands: Any) -> None:
         "papers:\n"
         "  tba     TBA*: Time-Bounded A* (2009)\n"
         "  tbbfs   Time-Bounded Best-First Search (2014)\n"
-        "  chapter, dynamic-control: still to come",
+        "  chapter Real-time heuristic search for pathfinding (2011): Figure 15\n"
+        "  dynamic-control: still to come",
         """\
 examples:
   timebound reproduce tba --quick
@@ -324,7 +325,7 @@ examples:
 steps: plan (what is to be run), run, report; --steps report writes the report
 of what has been run so far.""",
     )
-    parser.add_argument("paper", metavar="PAPER", help="tba or tbbfs")
+    parser.add_argument("paper", metavar="PAPER", help="tba, tbbfs or chapter")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="within ten minutes on two cores")
     size.add_argument("--full", action="store_true", help="as many problems as the paper, or more")

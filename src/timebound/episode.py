@@ -420,7 +420,7 @@ class Agent:
             back_moves=back_moves,
             non_optimal_moves=wrong,
             back_moves_percent=100 * back_moves / max(wrong, 1) if wrong is not None else None,
-            revisits=len(trail) - len(set(trail.tolist())),
+            revisits=len(trail) - len(np.unique(trail)),
             restarts=int(counts["restarts"][0]),
             astray=int(counts["astray"][0]),
             planning_seconds=float(self._note["nanoseconds"][0]) * 1e-9,

@@ -87,6 +87,7 @@ class Sweep:
     problems: int = 100  # per world
     seed: int = 0
     cost: tuple[float, float] | None = None
+    corners: bool = False  # one problem per world instead: from its first cell to its last
     setting: Setting = field(default_factory=Setting)
     kind: str = "episode"  # what is done with a problem: see KINDS
 
@@ -135,11 +136,14 @@ def plan(sweep: Sweep, remembered: Drawn, progress: Callable[[str], None] | None
         if progress is not None:
             progress(source.name)
         what: list[Any] = [asdict(source) | {"file": Path(source.file).name if source.file else None}]
-        what += [sweep.problems, sweep.seed, sweep.cost]
+        what += ["corners"] if sweep.corners else [sweep.problems, sweep.seed, sweep.cost]
         key = blake2b(json.dumps(what, sort_keys=True).encode(), digest_size=12).hexdigest()
 
         def draw(source: WorldSource = source) -> Any:
             grid = source.open()
+            if sweep.corners:
+                end = grid.shape[0] - 1, grid.shape[1] - 1
+                return [grid.digest, [[0, 0, *end, Agent("a*", grid, (0, 0), end).run().cost]]]
             found = problems(grid, sweep.problems, seed=sweep.seed, cost=sweep.cost)
             return [grid.digest, [[*map(int, (*p.start, *p.goal)), p.optimal] for p in found]]
 

@@ -22,9 +22,8 @@ from .store import Store
 
 __all__ = ["PAPERS", "STEPS", "TO_COME", "Outcome", "Progress", "find", "reproduce"]
 
-PAPERS = ("tba", "tbbfs")
+PAPERS = ("tba", "tbbfs", "chapter")
 TO_COME = {
-    "chapter": "kNN LRTA*, RIBS and TBA* on large maps (Tables 1 to 5, Figures 8 and 15 of the 2011 chapter)",
     "dynamic-control": "D LRTA*, PR LRTA* and their relatives (the figures of the 2008 JAIR paper)",
 }
 STEPS = ("plan", "run", "report")
