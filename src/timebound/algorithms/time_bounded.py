@@ -218,8 +218,8 @@ def trace(world, table, queue, search, follow, paths, fronts, here, clock, deadl
             return True  # nothing is open: the search has just found out that there is no way
         follow.final = search.status == FOUND
         fronts[fresh] = size
-    # Of a path that is traced anew every tick only the part beyond the agent matters.
-    whole = follow.traces < INFINITE or follow.final or follow.stale
+    # Of a path that is traced anew every tick only the part beyond the agent matters, unless an edit may come.
+    whole = follow.traces < INFINITE or follow.final or follow.lazy
     floor = -1 if whole else cost_so_far(table, search, here)
     while fronts[fresh] > 0:
         slot = follow.tracing

@@ -45,6 +45,7 @@ class ChangeLog:
         self.edited = np.zeros(2, np.int64)  # edits made, and those that wait for a tick to end; kernels read both
         self._turn = threading.Condition()
         self._searching = 0
+        self._catching_up = threading.Lock()
         self._queue: deque[Callable[[], object]] = deque()
 
     @property
@@ -89,6 +90,12 @@ class ChangeLog:
                 self.edited[1] -= 1
                 self._turn.notify_all()
 
+    @contextmanager
+    def books(self) -> Iterator[None]:
+        """For a moment nobody else edits, posts or begins a search; searches under way go on."""
+        with self._turn:
+            yield
+
     # --- edits that must not wait -----------------------------------------------------------------------------
 
     def post(self, edit: Callable[[], object]) -> None:
@@ -101,13 +108,14 @@ class ChangeLog:
         """Make the edits that were posted. Returns how many."""
         made = 0
         while self._queue:
-            with self._turn:
-                if not self._queue:
-                    break
-                edit = self._queue.popleft()
-                self.edited[1] -= 1
-            edit()
-            made += 1
+            with self._catching_up:  # one at a time, in the order they were posted, whoever makes them
+                with self._turn:
+                    if not self._queue:
+                        break
+                    edit = self._queue.popleft()
+                    self.edited[1] -= 1
+                edit()
+                made += 1
         return made
 
 

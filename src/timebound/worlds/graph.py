@@ -476,19 +476,31 @@ class Graph:
             )
         return self._edit_all(later, arcs, float(cost), None)
 
-    def _edit_all(self, later: bool, arcs: list[int], cost: float | None, blocked: bool | None) -> int:
+    def _edit_all(
+        self, later: bool, arcs: list[int], cost: float | None, blocked: bool | None, reserved: float = 0.0
+    ) -> int:
         if later:
-            self.changes.post(partial(self._edit_all, False, arcs, cost, blocked))
+            # What cannot be done must be said now, not to whoever steps next.
+            held = self._reserve(max(0.0, self._rise(arcs, cost)))
+            self.changes.post(partial(self._edit_all, False, arcs, cost, blocked, held))
             return 0
         with self.changes.editing():
-            if cost is not None:
-                dearer = sum(cost - float(self.view.length[k]) for k in arcs)
-                if dearer > self._room:
-                    raise WorldError(
-                        f"a cost of {cost:g} is too large for this graph; costs may rise by {self._room:.3g} altogether"
-                    )
-                self._room -= dearer
+            self._room += reserved
+            self._reserve(self._rise(arcs, cost))
             return sum(self._edit(k, cost, blocked) for k in arcs)
+
+    def _rise(self, arcs: list[int], cost: float | None) -> float:
+        return sum(cost - float(self.view.length[k]) for k in arcs) if cost is not None else 0.0
+
+    def _reserve(self, dearer: float) -> float:
+        """Take from the room that is left for higher costs."""
+        with self.changes.books():
+            if dearer > self._room:
+                raise WorldError(
+                    f"such a cost is too large for this graph; costs may rise by {self._room:.3g} altogether"
+                )
+            self._room -= dearer
+        return dearer
 
     def _arcs(self, source: Any, target: Any) -> list[int]:
         s, t = self.state_of(source), self.state_of(target)

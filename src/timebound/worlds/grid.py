@@ -391,18 +391,32 @@ class Grid:
         self._check_new_costs(costs)
         return self._edit(later, self._set_weights, states, costs)
 
-    def _edit(self, later: bool, edit: Callable[..., int], *args: Any) -> int:
-        if later:
-            self.changes.post(partial(edit, *args))
-            return 0
-        return edit(*args)
+    def _edit(self, later: bool, edit: Callable[..., int], states: np.ndarray, value: Any) -> int:
+        if not later:
+            return edit(states, value)
+        reserved = 0.0
+        if self._costs is not None and (edit == self._set_weights or value):
+            # What cannot be done must be said now, not to whoever steps next.
+            new = value if edit == self._set_weights else np.where(self._costs[states] == 0, 1.0, self._costs[states])
+            reserved = self._reserve(max(0.0, float((new - self._costs[states]).sum())))
+        self.changes.post(partial(edit, states, value, reserved))
+        return 0
 
-    def _set_free(self, states: np.ndarray, value: int) -> int:
+    def _reserve(self, dearer: float) -> float:
+        """Take from the room that is left for higher costs."""
+        with self.changes.books():
+            if dearer > self._room:
+                raise WorldError(
+                    f"these costs are too large for this grid; they may rise by {self._room:.3g} altogether"
+                )
+            self._room -= dearer
+        return dearer
+
+    def _set_free(self, states: np.ndarray, value: int, reserved: float = 0.0) -> int:
         with self.changes.editing():
             if self._costs is not None and value:
                 fresh = states[self._costs[states] == 0]
-                if len(fresh):
-                    self._set_weights(fresh, np.ones(len(fresh)))
+                self._set_weights(fresh, np.ones(len(fresh)), reserved)
             changed = kernel_edits.set_free(
                 self._free, self._moves, self._width, *self._rule, states, value, self.changes.view
             )
@@ -417,17 +431,13 @@ class Grid:
         if len(costs) and (costs.max() > high or costs.min() < low):
             raise WorldError(f"on this grid costs must lie between {low:.3g} and {high:.3g}")
 
-    def _set_weights(self, states: np.ndarray, costs: np.ndarray) -> int:
+    def _set_weights(self, states: np.ndarray, costs: np.ndarray, reserved: float = 0.0) -> int:
         assert isinstance(self.view, TerrainView)
         self._check_new_costs(costs)
         view = self.view
         with self.changes.editing():
-            dearer = float((costs - view.cost[states]).sum())
-            if dearer > self._room:
-                raise WorldError(
-                    f"these costs are too large for this grid; they may rise by {self._room:.3g} altogether"
-                )
-            self._room -= dearer
+            self._room += reserved
+            self._reserve(float((costs - view.cost[states]).sum()))
             weights = np.rint(costs * self._unit).astype(np.int64)
             changed = kernel_edits.set_weight(
                 self._moves, self._width, view.weight, view.cost, view.bounds,
