@@ -378,7 +378,7 @@ def test_a_short_time_cuts_the_lookahead() -> None:
 # --- trials --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", [*TWINS, "ribs", "a*", "tba*", "ida*"])
+@pytest.mark.parametrize("spec", [*TWINS, "ribs", "a*", "tba*"])
 def test_a_restart_keeps_what_was_learned_and_nothing_else(spec: str) -> None:
     world = tb.Grid(tb.generate.corner(9))
     agent = tb.agent(spec, world, (0, 0), (8, 8), budget=budget_of(spec, 5))
