@@ -18,6 +18,7 @@ from naive.ribs import ribs
 from naive.worlds import CARDINAL, NaiveGrid, reachable
 from timebound.kernels.learned import cramped, enlarged, learn, learned, new_values, values_as_dict
 from timebound.kernels.workspace import Workspace
+from timebound.warm import ready
 
 FEW = settings(max_examples=25 if COMPILED else 4)
 SOME = settings(max_examples=60 if COMPILED else 6)
@@ -324,6 +325,10 @@ def test_what_a_lookahead_can_need() -> None:
         tb.agent("lrta*:depth=3", graph, 0, 4, budget=4)
     with pytest.raises(tb.SpecError, match="5 expansions"):
         tb.agent("lrta*:depth=2", tb.TilePuzzle(3, 3), (1, 2, 0, 3, 4, 5, 6, 7, 8), tuple(range(9)), budget=4)
+
+
+def test_getting_ready_does_not_ask_for_less_than_the_lookahead_needs() -> None:
+    ready(tb.Grid(np.ones((20, 20))), (2, 9), (18, 9), "lrta*:depth=4")
 
 
 @pytest.mark.parametrize("spec", LOCAL)

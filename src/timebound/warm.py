@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from .algorithms import REGISTRY, Algorithm, Spec
 from .episode import Agent, AnyWorld, Budget, solve, validate
+from .errors import SpecError
 from .kernels.jit import on_compile
 from .worlds.graph import Graph
 from .worlds.grid import Grid
@@ -123,5 +125,8 @@ def ready(world: AnyWorld, start: Any, goal: Any, spec: str | Spec, budget: Budg
     """Load or compile what an episode needs, by one tick of it, before several threads ask for it at once."""
     limit = Budget.of(budget)
     if limit.expansions is None:
-        limit = Budget(expansions=1)
+        # One expansion will do, unless the algorithm's own lookahead needs more.
+        with suppress(SpecError):
+            Agent(spec, world, start, goal, budget=1).step()
+            return
     Agent(spec, world, start, goal, budget=limit).step()
