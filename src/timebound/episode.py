@@ -514,7 +514,8 @@ def solve(
     """A whole episode: walk from ``start`` to ``goal`` and report how it went.
 
     With ``changes``, such as ``RandomChanges(rate=5)``, the world changes on the way; the episode has a copy of its
-    own. An agent with no way to go waits for the next change; after a thousand in vain it gives up as unreachable.
+    own. An agent with no way to go waits for the next change; after a thousand in vain the episode ends. One that
+    keeps moving may walk for ever in a world that changes faster than it can plan: ``move_limit`` ends that.
 
     >>> import timebound as tb
     >>> world = tb.Grid([[1, 1, 1], [1, 0, 0], [1, 1, 1]])
@@ -538,11 +539,11 @@ def solve(
     walker = Agent(spec, world, start, goal, **options)
     in_vain = 0
     while in_vain < _PATIENCE:
-        before = walker.ticks
+        before, moved = walker.ticks, walker.moves
         walker.run(changes.every)
         if walker.status in ("reached", "move-limit"):
             break
-        in_vain = in_vain + 1 if walker.status == "unreachable" else 0
+        in_vain = in_vain + 1 if walker.moves == moved else 0
         if walker.ticks < before + changes.every:
             walker.wait(before + changes.every - walker.ticks)
         changes.change(world, [walker.position, walker.goal])
@@ -583,7 +584,7 @@ def converge(
     >>> import timebound as tb
     >>> world = tb.Grid([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 1, 1]])
     >>> result = tb.converge(world, (0, 0), (2, 3), "lrta*")
-    >>> result.converged, result.costs[-1] == tb.solve(world, (0, 0), (2, 3), "a*").cost
+    >>> result.converged, bool(result.costs[-1] == tb.solve(world, (0, 0), (2, 3), "a*").cost)
     (True, True)
     """
     _whole("trials", trials)

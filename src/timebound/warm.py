@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from .algorithms import REGISTRY, Algorithm, Spec
 from .databases.subgoals import SubgoalDatabase
 from .episode import Agent, AnyWorld, Budget, solve, validate
+from .errors import SpecError
 from .kernels.jit import on_compile
 from .worlds.graph import Graph
 from .worlds.grid import Grid
@@ -139,5 +141,8 @@ def ready(
     """Load or compile what an episode needs, by one tick of it, before several threads ask for it at once."""
     limit = Budget.of(budget)
     if limit.expansions is None:
-        limit = Budget(expansions=1)
+        # One expansion will do, unless the algorithm's own lookahead needs more.
+        with suppress(SpecError):
+            Agent(spec, world, start, goal, budget=1, database=database).step()
+            return
     Agent(spec, world, start, goal, budget=limit, database=database).step()

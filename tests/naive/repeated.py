@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable
+from itertools import pairwise
 from typing import Any
 
 from .best_first import ONE
@@ -136,7 +137,7 @@ class Repeated:
         now = arcs_of(self.world)
         rest = 0
         steps = self.ahead() if self.path else []
-        for u, v in zip(steps, steps[1:], strict=False):
+        for u, v in pairwise(steps):
             known = abs(self.search.cost[v] - self.search.cost[u])
             if now.get((u, v), math.inf) > known:
                 return True
