@@ -338,13 +338,13 @@ class Agent:
         last = self.ticks + ticks
         changes = self.world.changes
         changes.catch_up()
-        self._check_refusal()  # an edit may have made a graph one-way
         if not self.done and int(self._note["status"][0]) == loop.UNREACHABLE:
             self._wake()
         while not self.done and self.ticks < last:
             changes.catch_up()
             changes.enter()
             try:
+                self._check_refusal()  # an edit may have made a graph one-way
                 status = loop.run(
                     self._view,
                     self._planner.state,
@@ -532,6 +532,8 @@ def solve(
     if changes is None:
         return Agent(spec, world, start, goal, **options).run().result(optimal, non_optimal=non_optimal)
     best = _optimum(world, start, goal) if optimal == "compute" else optimal
+    every = changes.every
+    _whole("every, the ticks between changes,", every)
     if not isinstance(world, Grid):
         raise WorldError("changes on a schedule are for grids; edit a graph between an agent's steps instead")
     world = world.copy()
@@ -540,12 +542,12 @@ def solve(
     in_vain = 0
     while in_vain < _PATIENCE:
         before, moved = walker.ticks, walker.moves
-        walker.run(changes.every)
+        walker.run(every)
         if walker.status in ("reached", "move-limit"):
             break
         in_vain = in_vain + 1 if walker.moves == moved else 0
-        if walker.ticks < before + changes.every:
-            walker.wait(before + changes.every - walker.ticks)
+        if walker.ticks < before + every:
+            walker.wait(before + every - walker.ticks)
         changes.change(world, [walker.position, walker.goal])
     return walker.result(best, non_optimal=non_optimal)
 

@@ -113,6 +113,7 @@ class Repeated:
     def initialize(self) -> None:
         """InitializeSearch()."""
         self.search = Search(self.world, self.loc, self.goal, 1, self.weight, self.reopen)
+        self.straight = self.world.estimate(self.loc, self.goal)
         self.path: list[Any] = []
         self.goal_found = False
         self.stale = False  # whether there was an edit since
@@ -134,6 +135,8 @@ class Repeated:
         """RestartSearch?() of Algorithm 3, where the path must not be dearer than it was to the search."""
         if not self.lazy:
             return True
+        if self.world.estimate(self.search.start, self.goal) < self.straight:
+            return True  # the open states were put in order by estimates that are no longer believed
         now = arcs_of(self.world)
         rest = 0
         steps = self.ahead() if self.path else []

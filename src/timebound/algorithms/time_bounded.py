@@ -67,6 +67,7 @@ FOLLOW = np.dtype(
         ("lazy", np.int64),  # 1: an edit does not always start the search again
         ("stale", np.int64),  # 1 if the world has been edited since the search began
         ("heard", np.int64),  # entries of the world's log that have been judged
+        ("straight", np.int64),  # the estimate from the search's root when it began
         ("expansions", np.int64),  # per tick, N_E
         ("traces", np.int64),  # parents followed per tick, N_T; INFINITE: the whole path every tick
         ("traces_after", np.int64),  # the same once the goal is found
@@ -136,6 +137,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
             if begin(world, table, queue, search, counts, s, search.goal) == GROW:
                 return NEEDS_ROOM
             start_following(world, algorithm.log, follow, fronts, paths)
+            follow.straight = estimate(world, aim(world, search.goal), s, locate(world, s))
         here = intern(table, s)
         if follow.used == 0 and deadline > 0:
             follow.deadline = deadline - np.int64((1.0 - follow.share) * (deadline - now_ns(clock)))
@@ -179,6 +181,11 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     follow.first = 0
     there = next_slot(world, table, search, follow, counts, paths, fronts, here)
     if there < 0:
+        return 0
+    if follow.stale and cost_between(world, s, state_of(table, there)) < 0:
+        # At the end of its path, with no time to trace another, and the way back is shut.
+        follow.begun = 0
+        counts.restarts += 1
         return 0
     follow.last = here
     algorithm.route[0] = state_of(table, there)
@@ -280,6 +287,9 @@ def next_slot(world, table, search, follow, counts, paths, fronts, here):
 @inlined
 def holds(world, log, table, search, follow, paths, fronts, s):
     """Whether the search may go on in a world that has been edited: RestartSearch? of Algorithm 3, the other way."""
+    root = state_of(table, search.root)
+    if estimate(world, aim(world, search.goal), root, locate(world, root)) < follow.straight:
+        return False  # some ground became cheaper than any was: the open states' keys were made with higher estimates
     rest = remaining(world, table, search, paths, fronts, follow.active, intern(table, s))
     if rest < 0:
         return False
@@ -357,7 +367,7 @@ def find_shortcut(algorithm, world, clock, s, limit, deadline):
     if begin(world, cut_table, cut_queue, cut, cut_counts, search.goal, s) == GROW:
         return NEEDS_ROOM
     reach = cost_so_far(table, search, paths[row, end])
-    steps = np.int64(min(limit, 1 << 40) * follow.price)
+    steps = min(limit, 1 << 40) * follow.price
     k = end - 1
     while steps > 0:
         if k >= fronts[row]:
@@ -374,11 +384,13 @@ def find_shortcut(algorithm, world, clock, s, limit, deadline):
                 continue
         if cut.status != RUNNING:
             break
+        if steps < follow.price:
+            break
         before = cut_counts.expanded
         if advance(world, cut_table, cut_queue, cut, cut_counts, clock, 1, 0) == GROW:
             return NEEDS_ROOM
         counts.expanded += cut_counts.expanded - before
-        steps -= np.int64(follow.price)
+        steps -= follow.price
         if deadline > 0 and now_ns(clock) > deadline:
             break
     counts.states = follow.held + cut_counts.states

@@ -152,7 +152,9 @@ class RandomChanges:
             raise SpecError(f"a change rate is a percentage above 0, up to 100, not {rate!r}")
         if not isinstance(every, (int, np.integer)) or isinstance(every, bool) or every < 1:
             raise SpecError(f"changes come after a whole number of ticks, at least 1, not {every!r}")
-        self.rate, self.every, self.seed = float(rate), int(every), seed
+        if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+            raise SpecError(f"a seed is a whole number of at least 0, not {seed!r}")
+        self.rate, self.every, self.seed = float(rate), int(every), int(seed)
 
     def begin(self, world: Any) -> None:
         """Remember the map as it is at first, and begin the same random numbers again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -226,10 +227,17 @@ class Grid:
 
     def copy(self) -> Grid:
         """The same world once more; edits to one do not touch the other."""
-        same = Grid(
-            self.free if self._costs is None else self.costs, terrain=self._costs is not None, **self._options()
-        )
-        same.glyphs = self.glyphs
+        same = copy(self)
+        same.spare, same.changes = [], ChangeLog(partial(_arcs_of, self._width))
+        same._edited = same.changes.edited
+        same._free, same._moves = self._free.copy(), self._moves.copy()
+        same._parts = same._cells_free = None
+        arrays: dict[str, Any] = {"moves": same._moves, "edited": same._edited}
+        if isinstance(self.view, TerrainView):
+            # Also what a blocked cell would cost, and how finely costs are counted.
+            same._costs = self.view.cost.copy()
+            arrays |= {"cost": same._costs, "weight": self.view.weight.copy(), "bounds": self.view.bounds.copy()}
+        same.view = self.view._replace(**arrays)
         return same
 
     def to_graph(self) -> Graph:
