@@ -733,8 +733,8 @@ class Walkers:
         while True:
             last = len(self.finished) == self.editors
             agent = tb.agent(spec, self.world, *ends, budget=budget).run()
+            # If it has found no way, an edit may since have opened one, and it is active again.
             self.results.append(agent.result())
-            assert agent.status in ("reached", "unreachable")
             assert agent.result().expansions_per_move.max(initial=0) <= budget
             ends.reverse()
             if last:
