@@ -339,3 +339,93 @@ def test_prepare_command(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
     assert Path("r.db").read_bytes() == Path("s.db").read_bytes()
     assert cli.main(["prepare", "r.map", "--for", "a*", "-o", "x.db"]) == 2
     assert "needs no database" in capsys.readouterr().err
+
+
+# --- kNN LRTA* on-line ---------------------------------------------------------------------------------------------
+
+
+def test_without_records_it_is_lrta() -> None:
+    world = rooms()
+    empty = tb.SubgoalDatabase.empty(world)
+    for problem in tb.problems(world, 5 if COMPILED else 1, seed=3, cost=(10, 40 if COMPILED else 12)):
+        plain = tb.solve(world, problem.start, problem.goal, "lrta*")
+        result = tb.solve(world, problem.start, problem.goal, "knn-lrta*", database=empty)
+        assert points(result.path) == points(plain.path)
+        assert result.expansions_per_move[1:].max(initial=1) == 1
+
+
+def test_a_walk_follows_its_record(tmp_path: Path) -> None:
+    """The way goes through the record's start, its subgoals and its end, one state per move after the question."""
+    world = rooms()
+    database = tb.prepare(world, None, records=2000 if COMPILED else 20, seed=1)
+    followed = 0
+    for problem in tb.problems(world, 40 if COMPILED else 3, seed=4):
+        agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=20_000)
+        agent.step()
+        record = int(agent._planner.state.quest["record"][0])
+        result = agent.run().result(problem.optimal)
+        assert result.expansions_per_move[1:].max(initial=1) == 1
+        assert result.expansions_per_move[0] <= 1 + 21 * 250
+        if record >= 0:
+            followed += 1
+            first = database.records.first
+            stops = [
+                database.records.starts[record],
+                *database.records.subgoals[first[record] : first[record + 1]],
+                database.records.ends[record],
+            ]
+            path = world.path_states(result.path).tolist()
+            places = [path.index(int(stop)) for stop in stops]
+            assert places == sorted(places)
+            assert result.status == "reached"
+            assert result.revisits == 0  # no scrubbing on the way from subgoal to subgoal
+    assert followed > 3 or not COMPILED
+
+
+@pytest.mark.parametrize("budget", [1, 7, "20us"])
+def test_a_small_budget_spreads_the_question(budget: int | str) -> None:
+    world = rooms()
+    database = tb.prepare(world, None, records=200 if COMPILED else 10, seed=1)
+    for problem in tb.problems(world, 4 if COMPILED else 1, seed=5):
+        whole = tb.solve(world, problem.start, problem.goal, "knn-lrta*", database=database, move_limit=5000)
+        sliced = tb.solve(
+            world, problem.start, problem.goal, "knn-lrta*", database=database, budget=budget, move_limit=5000
+        )
+        assert points(sliced.path) == points(whole.path)
+        assert sliced.expansions == whole.expansions
+        if isinstance(budget, int):
+            assert sliced.expansions_per_move.max() <= budget
+
+
+@given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.02, 0.1, 0.3]))
+def test_edits_do_not_mislead_it(seed: int, share: float) -> None:
+    """Walls fall on the records' paths while it walks; it arrives if there is a way, and says so if not."""
+    side = 20 if COMPILED else 8
+    world = tb.Grid(tb.generate.rooms((side, side), room=5, seed=seed % 5))
+    try:
+        database = tb.prepare(world, None, records=40 if COMPILED else 5, seed=1)
+    except tb.WorldError:
+        database = tb.SubgoalDatabase.empty(world)
+    (problem,) = tb.problems(world, 1, seed=seed % 1000)
+    agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=200_000)
+    agent.run(4)
+    walls = np.random.default_rng(seed).random((side, side)) < share
+    walls[agent.position] = walls[problem.goal] = False
+    world.block(walls)
+    if agent.done:
+        return
+    possible = tb.solve(world, agent.position, problem.goal, "a*").status == "reached"
+    before = agent.moves
+    agent.run()
+    assert agent.status == ("reached" if possible else "unreachable")
+    tb.validate(world, agent.result().path[before:])
+
+
+def test_it_says_what_it_needs() -> None:
+    world = rooms()
+    with pytest.raises(tb.SpecError, match="needs a database"):
+        tb.agent("knn-lrta*", world, *[(int(r), int(c)) for r, c in np.argwhere(world.free)[[0, -1]]])
+    with pytest.raises(tb.SpecError, match="uses no database"):
+        tb.solve(tb.Grid([[1, 1]]), (0, 0), (0, 1), "a*", database=tb.SubgoalDatabase.empty(world))
+    with pytest.raises(tb.SpecError, match="from tb"):
+        tb.solve(tb.Grid([[1, 1]]), (0, 0), (0, 1), "knn-lrta*", database="x.db")
