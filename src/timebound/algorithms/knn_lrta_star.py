@@ -17,8 +17,8 @@ Chosen where the paper is silent:
   agent waits meanwhile. Walking expands one state per move.
 * The walk goes to the record's start first, then to its subgoals, its end, and the goal.
 * ``retry``: without a record, ask again after so many moves; 0, never, as published.
-* Edits may block a record's path. The agent notices when it has to learn on the way to a subgoal more than a few
-  times, which never happens on the map that the record was made for. It then drops the record and asks again; after
+* Edits may block a record's path. The agent notices when more than a few moves towards a subgoal do not climb,
+  which never happens on the map that the record was made for. It then drops the record and asks again; after
   ten such failures it goes to the goal itself until the world is edited again. So it stays complete.
 * Directed graphs, terrain and puzzles have no databases yet, and are refused.
 """
@@ -38,6 +38,7 @@ from ..kernels.learned import LearnedValues, cramped, new_values
 from ..kernels.learning import FORGET, VALUES, hopeless, must_forget, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
 from ..kernels.records import STACK, Records, most_similar
+from ..kernels.views import aim, estimate, locate
 from ..kernels.workspace import records
 from .learner import Learner
 from .registry import Algorithm, Parameter, World
@@ -53,7 +54,7 @@ QUEST = np.dtype(
         ("retry", np.int64),
         ("similar", np.int64),  # how many records were found
         ("tried", np.int64),  # how many of them have been tried
-        ("raised", np.int64),  # values raised on the way to the present subgoal
+        ("slips", np.int64),  # moves on the way to the present subgoal that did not climb
         ("failed", np.int64),  # records dropped since the last edit
         ("edits", np.int64),  # the world's edit count when ``failed`` was last set to 0
         ("alone", np.int64),  # moves made without a record since the last question
@@ -62,7 +63,7 @@ QUEST = np.dtype(
 )
 ASK, STRAIGHT, TO_START, FROM_END, WALK = range(5)
 NEW_GOAL = 9  # what NEEDS_ROOM is about, besides the learners' own reasons: an empty table of values
-PATIENCE = 8  # raises on the way to a subgoal before its record is dropped
+PATIENCE = 8  # slips on the way to a subgoal before its record is dropped
 FAILURES = 10
 NEARBY = 9  # open and closed states of a lookahead of one step
 _CLOCK = 32  # steps of a climb between two looks at the clock
@@ -107,7 +108,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     if quest.stage == WALK:
         if quest.record < 0 and quest.retry > 0 and quest.alone >= quest.retry:
             quest.stage = ASK
-        elif quest.raised > PATIENCE and quest.record >= 0:
+        elif quest.slips > PATIENCE and quest.record >= 0:
             quest.failed += 1
             quest.stage = ASK
     if quest.stage != WALK:
@@ -121,7 +122,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         quest.next += 1
         subgoal = target_of(algorithm.records, quest)
     if subgoal != note.goal:
-        quest.raised = 0
+        quest.slips = 0
         if values.used[1] > 0:
             learner.lack = NEW_GOAL
             return NEEDS_ROOM
@@ -132,14 +133,16 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         return 0
     rise, h, there = update(world, values, note, s, WEIGHT_ONE)
     counts.expanded += 1
-    quest.raised += rise > 0
     quest.alone += 1
     counts.states = quest.learned + values.used[1] + NEARBY
     if there < 0 or (rise > 0 and hopeless(note, h, values.used[1], WEIGHT_ONE)):
         if quest.record < 0 or there < 0:
             return NO_WAY
-        quest.raised = PATIENCE + 1  # there is no way to the subgoal; perhaps there is one to the goal
+        quest.slips = PATIENCE + 1  # there is no way to the subgoal; perhaps there is one to the goal
         return 0
+    target = aim(world, subgoal)
+    if estimate(world, target, there, locate(world, there)) >= estimate(world, target, s, locate(world, s)):
+        quest.slips += 1
     algorithm.route[0] = there
     algorithm.plan[0] = 0
     algorithm.plan[1] = 1
@@ -173,7 +176,7 @@ def ask(world, algorithm, quest, climb, clock, s, limit, deadline):
         quest.alone = 0
         quest.tried = 0
         quest.similar = -1
-        quest.raised = 0
+        quest.slips = 0
         if quest.failed > FAILURES:
             quest.stage = WALK
             return used
