@@ -6,7 +6,9 @@ import heapq
 import itertools
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ BUDGETS = st.sampled_from([1, 2, 5, 30, None])
 WEIGHTS = st.sampled_from([1, 1.5, 3])
 RESTARTS = ("eager", "lazy")
 COSTS = (0.25, 0.5, 1.0, 2.0, 4.0, 9.0)
+PACE = 1e-4 if COMPILED else 1e-3  # seconds between two edits of a thread, so that there are ticks between them
 
 
 # --- worlds and twins that are edited together -----------------------------------------------------------------------
@@ -720,32 +723,44 @@ def in_threads(*work: Callable[[], None]) -> None:
         raise errors[0]
 
 
-class Walkers:
-    """Agents that walk to and fro in a world for as long as it is edited, and what they did."""
+class Crowd:
+    """Agents that walk to and fro in a world, others that edit it meanwhile, and what the agents did."""
 
-    def __init__(self, world: Any, start: Any, goal: Any, editors: int) -> None:
-        self.world, self.start, self.goal, self.editors = world, start, goal, editors
+    def __init__(self, world: Any, start: Any, goal: Any, walkers: int = 1) -> None:
+        self.world, self.start, self.goal, self.walkers = world, start, goal, walkers
         self.results: list[tb.Result] = []
-        self.finished: list[int] = []  # editors that have made all their edits
+        self.finished: list[int] = []
 
     def walk(self, spec: str, budget: int) -> None:
         ends = [self.start, self.goal]
-        while True:
-            last = len(self.finished) == self.editors
-            agent = tb.agent(spec, self.world, *ends, budget=budget).run()
-            # If it has found no way, an edit may since have opened one, and it is active again.
-            self.results.append(agent.result())
-            assert agent.result().expansions_per_move.max(initial=0) <= budget
-            ends.reverse()
-            if last:
-                return
-
-    def edit(self, edits: Callable[[int], None]) -> None:
+        agent = tb.agent(spec, self.world, *ends, budget=budget)
         try:
-            for k in range(150 if COMPILED else 12):
-                edits(k)
+            for _ in range(100 if COMPILED else 6):
+                agent.run(100 if COMPILED else 8)
+                if agent.status == "unreachable":
+                    time.sleep(PACE)  # until someone opens a way
+                if agent.status == "reached":
+                    self.results.append(agent.result())
+                    ends.reverse()
+                    agent = tb.agent(spec, self.world, *ends, budget=budget)
+            self.results.append(agent.result())
         finally:
             self.finished.append(1)
+
+    def edit(self, one: Callable[[int], None]) -> None:
+        """Edit number 0 is undone by number 1, and so on."""
+        for k in itertools.count():
+            one(k)
+            time.sleep(PACE)
+            if k % 2 and len(self.finished) == self.walkers:
+                return
+
+    def go(self, spec: str, *edits: Callable[[int], None]) -> None:
+        walk = [lambda: self.walk(spec, 25)] * self.walkers
+        in_threads(*walk, *[partial(self.edit, one) for one in edits])
+        self.world.changes.catch_up()
+        for result in self.results:
+            assert result.expansions_per_move.max(initial=0) <= 25
 
 
 def arena(side: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -768,7 +783,7 @@ def test_doors_that_others_open_and_shut(spec: str, walkers: int) -> None:
     side = 24 if COMPILED else 8
     free, above, below = arena(side)
     world = tb.Grid(free)
-    crowd = Walkers(world, (side // 2, 0), (side // 2, side - 1), editors=2)
+    crowd = Crowd(world, (side // 2, 0), (side // 2, side - 1), walkers)
 
     def wait(k: int) -> None:
         assert (world.unblock if k % 2 == 0 else world.block)(above) == above.sum()
@@ -776,18 +791,13 @@ def test_doors_that_others_open_and_shut(spec: str, walkers: int) -> None:
     def post(k: int) -> None:
         assert (world.unblock if k % 2 == 0 else world.block)(below, later=True) == 0
 
-    in_threads(
-        lambda: crowd.edit(wait), lambda: crowd.edit(post), *[lambda: crowd.walk(spec, 25) for _ in range(walkers)]
-    )
-    world.changes.catch_up()
+    crowd.go(spec, wait, post)
     legal = set()
     for doors in (above & False, above, below, above | below):
         legal |= arcs_of(Ground((free | doors).tolist())).keys()
     for result in crowd.results:
         assert set(itertools.pairwise(points(result.path))) <= legal
-    assert not (world.free & above).any()
-    if walkers == 1:
-        assert not (world.free & below).any(), "the last edit was to shut them"
+    assert not (world.free & (above | below)).any(), "the last edits were to shut them"
     assert np.array_equal(world.view.moves, tb.Grid(world.free).view.moves)
     world.unblock(above)
     assert tb.solve(world, (side // 2, 0), (side // 2, side - 1), spec, budget=25).status == "reached"
@@ -801,18 +811,16 @@ def test_ground_that_others_make_dearer_and_cheaper(spec: str, dear: float) -> N
     world = tb.Grid(np.ones((side, side)), terrain=True)
     left, right = np.zeros((2, side, side), bool)
     left[:, 1 : side // 2], right[:, side // 2 : -1] = True, True
-    crowd = Walkers(world, (0, 0), (side - 1, side - 1), editors=2)
-    in_threads(
-        lambda: crowd.edit(lambda k: world.set_cost(left, dear if k % 2 == 0 else 1.0)),
-        lambda: crowd.edit(lambda k: world.set_cost(right, dear if k % 2 == 0 else 1.0, later=True)),
-        lambda: crowd.walk(spec, 25),
+    crowd = Crowd(world, (0, 0), (side - 1, side - 1))
+    crowd.go(
+        spec,
+        lambda k: world.set_cost(left, dear if k % 2 == 0 else 1.0),
+        lambda k: world.set_cost(right, dear if k % 2 == 0 else 1.0, later=True),
     )
-    world.changes.catch_up()
     assert (world.costs == 1.0).all()
     cheap, costly = (Ground(np.full((side, side), cost).tolist()) for cost in (1.0, dear))
     for result in crowd.results:
         trail = points(result.path)
-        assert result.status == "reached"
         assert path_length(cheap, trail) <= result.cost * (1 + 1e-9) <= path_length(costly, trail) * (1 + 2e-9)
     fresh = tb.Grid(world.costs, terrain=True)
     assert np.array_equal(world.view.weight, fresh.view.weight)
@@ -843,7 +851,7 @@ def test_roads_that_others_close(spec: str) -> None:
     for k in shut:
         world.block(*chosen[k])
         twin.block(*chosen[k])
-    crowd = Walkers(world, (0, 0), (side - 1, side - 1), editors=2)
+    crowd = Crowd(world, (0, 0), (side - 1, side - 1))
 
     def gate(k: int) -> None:
         for number in gates:
@@ -854,8 +862,7 @@ def test_roads_that_others_close(spec: str) -> None:
             u, v = chosen[number]
             world.set_cost(u, v, twin.made[u, v] * (3 if k % 2 == 0 else 1), later=True)
 
-    in_threads(lambda: crowd.edit(gate), lambda: crowd.edit(toll), lambda: crowd.walk(spec, 25))
-    world.changes.catch_up()
+    crowd.go(spec, gate, toll)
     # A gate may be one of those shut before, seen from its other end.
     legal = arcs_of(twin).keys() | {arc for k in gates for arc in (chosen[k], chosen[k][::-1])}
     for result in crowd.results:

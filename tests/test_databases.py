@@ -375,8 +375,9 @@ def test_a_walk_follows_its_record(tmp_path: Path) -> None:
                 database.records.ends[record],
             ]
             path = world.path_states(result.path).tolist()
-            places = [path.index(int(stop)) for stop in stops]
+            places = [path.index(int(stop)) for stop in stops if int(stop) in path]
             assert places == sorted(places)
+            assert len(places) >= len(stops) - 1  # it may come upon the goal on its way to the record's end
             assert result.status == "reached"
             for here, there in pairwise([0, *places, len(path) - 1]):
                 leg = path[here : there + 1]
