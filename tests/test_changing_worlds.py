@@ -24,7 +24,7 @@ from timebound.algorithms import REGISTRY
 from timebound.kernels.layout import FLAGS, G_SHIFT
 from timebound.worlds import changes
 
-FEW = settings(max_examples=30 if COMPILED else 4)
+FEW = settings(max_examples=80 if COMPILED else 12)
 BUCKET = 1 << 11  # the width of a bucket of the open list, in the integers of the twins
 SEEDS = st.integers(0, 2**32 - 1)
 BUDGETS = st.sampled_from([1, 2, 5, 30, None])
@@ -127,14 +127,14 @@ def walk_together(
 
 @pytest.mark.parametrize("restart", RESTARTS)
 @given(case=grounds(), weight=WEIGHTS, budget=BUDGETS, seed=SEEDS)
-@settings(max_examples=120 if COMPILED else 12)
+@settings(max_examples=300 if COMPILED else 40)
 def test_grid(case: Case, weight: float, budget: int | None, seed: int, restart: str) -> None:
     walk_together(case, restart, weight, budget, seed, edit_ground)
 
 
 @pytest.mark.parametrize("restart", RESTARTS)
 @given(case=roads(), weight=WEIGHTS, budget=BUDGETS, seed=SEEDS)
-@settings(max_examples=80 if COMPILED else 10)
+@settings(max_examples=200 if COMPILED else 30)
 def test_graph(case: Case, weight: float, budget: int | None, seed: int, restart: str) -> None:
     walk_together(case, restart, weight, budget, seed, edit_roads)
 
@@ -322,7 +322,7 @@ def with_cheap_ground(case: Case) -> Case:
 @pytest.mark.parametrize("reopen", [False, True])
 @pytest.mark.parametrize("restart", RESTARTS)
 @given(case=grounds(side=12), weight=WEIGHTS, budget=BUDGETS, seed=SEEDS)
-@settings(max_examples=60 if COMPILED else 6)
+@settings(max_examples=150 if COMPILED else 20)
 def test_theorem_3(case: Case, weight: float, budget: int | None, seed: int, restart: str, reopen: bool) -> None:
     # With closed states left closed the estimate must not fall while a search goes on; see the next test.
     costs = COSTS if reopen or restart == "eager" else [cost for cost in COSTS if cost >= 1]
@@ -510,7 +510,7 @@ def test_a_proof_holds_until_any_edit(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", [spec for spec in EVERY if spec != "ida*"])
 @given(data=st.data(), budget=st.sampled_from([9, 30]), commit=st.sampled_from([1, 1, 3]))
-@settings(max_examples=20 if COMPILED else 3)
+@settings(max_examples=30 if COMPILED else 6)
 def test_nobody_enters_a_wall(data: st.DataObject, budget: int, commit: int, spec: str) -> None:
     """Walls come and go, on either side of the agent; every step is one that the world of the moment allows."""
     side = 9 if COMPILED else 5
@@ -735,7 +735,7 @@ class Crowd:
         ends = [self.start, self.goal]
         agent = tb.agent(spec, self.world, *ends, budget=budget)
         try:
-            for _ in range(100 if COMPILED else 6):
+            for _ in range(250 if COMPILED else 20):
                 agent.run(100 if COMPILED else 8)
                 if agent.status == "unreachable":
                     time.sleep(PACE)  # until someone opens a way
@@ -780,7 +780,7 @@ SPECS = ("tba*", "rtb-wa*:weight=1.5", "rtb-wa*:restart=eager", "tba*:shortcut=t
 @pytest.mark.parametrize("spec", SPECS)
 def test_doors_that_others_open_and_shut(spec: str, walkers: int) -> None:
     """One thread opens and shuts doors and waits for it, one does not wait. Each move is legal with some doors open."""
-    side = 24 if COMPILED else 8
+    side = 40 if COMPILED else 8
     free, above, below = arena(side)
     world = tb.Grid(free)
     crowd = Crowd(world, (side // 2, 0), (side // 2, side - 1), walkers)
@@ -807,7 +807,7 @@ def test_doors_that_others_open_and_shut(spec: str, walkers: int) -> None:
 @pytest.mark.parametrize("spec", SPECS)
 def test_ground_that_others_make_dearer_and_cheaper(spec: str, dear: float) -> None:
     """Also so dear that new searches need a heap, while those under way have buckets."""
-    side = 20 if COMPILED else 7
+    side = 30 if COMPILED else 7
     world = tb.Grid(np.ones((side, side)), terrain=True)
     left, right = np.zeros((2, side, side), bool)
     left[:, 1 : side // 2], right[:, side // 2 : -1] = True, True
@@ -908,8 +908,10 @@ def test_time_is_up_at_the_end_of_a_path() -> None:
         before, here = here, agent.step()
         assert not agent.done
     world.block(before, here)
+    back_moves = agent.result().back_moves
     assert agent.run().status == "unreachable"
     assert agent.position == here
+    assert agent.result().back_moves == back_moves
     world.unblock(before, here)
     assert agent.run().status == "reached"
 
@@ -944,7 +946,7 @@ def episode(changes: Any, seed: int = 0, side: int = 20, spec: str = "rtb-wa*", 
 
 
 @given(rate=st.sampled_from([0.5, 1, 5, 10, 40, 100]), every=st.integers(1, 12), seed=st.integers(0, 1000))
-@settings(max_examples=30 if COMPILED else 3)
+@settings(max_examples=40 if COMPILED else 6)
 def test_random_changes(rate: float, every: int, seed: int) -> None:
     """Half the rate of the free cells is blocked and of the walls opened, of the map as it was; no drift."""
     watched = Watched(rate, every=every, seed=seed)
@@ -1126,7 +1128,7 @@ OPTIONS = ("", "r=0.5,c=1", "r=0.2,c=30", "steady=true", "acting=late", "reopen=
 
 @pytest.mark.parametrize("options", OPTIONS)
 @given(case=st.one_of(*(grid_cases(kind=kind) for kind in ("plain", "near", "far"))), budget=BUDGETS)
-@settings(max_examples=60 if COMPILED else 6)
+@settings(max_examples=80 if COMPILED else 10)
 def test_shortcuts_on_grids(case: Case, budget: int | None, options: str) -> None:
     compare_shortcut(case.world, case.start, case.goal, options, budget)
     compare_shortcut(case.world.to_graph(), case.start, case.goal, options, budget)

@@ -29,7 +29,7 @@ BUCKET = 0.15  # width of a bucket of the open list: how far a path may exceed w
 def sweeps(scale: str, maps: Maps) -> list[Sweep]:
     """Game maps and rooms of 512 x 512, large game maps, and 1000 x 1000 with changing obstacles."""
     few = scale == QUICK
-    problems = {QUICK: 4, FULL: 100}.get(scale, 25)
+    problems = {QUICK: 4, FULL: 100}.get(scale, 10)
     count = 4 if few else None
     bg = maps.sources("bg512", [WorldSource.generated("caves", 512, seed) for seed in range(4)], count)
     rooms = maps.sources(
@@ -42,7 +42,7 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         only=LARGE_MAPS,
     )
     noise = (WorldSource.generated("random", 1000, 0, density=0.1),)
-    changing = {QUICK: 2, FULL: 100}.get(scale, 10)
+    changing = {QUICK: 2, FULL: 100}.get(scale, 6)
     found = [
         Sweep("bg", bg, (*TB, "tb-gbfs"), SMALL_K, problems, setting=Setting(non_optimal=True)),
         Sweep("bg offline", bg, OFFLINE, ("none",), problems),
@@ -61,7 +61,7 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         setting = Setting(change_rate=rate)
         found.append(Sweep(f"changing {rate}", noise, tuple(lazy), lookaheads, changing, setting=setting))
         found.append(Sweep(f"restarts {rate}", noise, (*lazy, *eager), ("none",), changing, setting=setting))
-        checked = min(changing, 10)
+        checked = min(changing, 4)
         found.append(
             Sweep(f"bound {rate}", noise, tuple(lazy), (16, "none"), checked, setting=setting, kind="theorem 3")
         )
