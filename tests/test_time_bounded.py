@@ -183,12 +183,16 @@ def unsolvable(seed: int) -> tuple[tb.Grid, tuple[int, int], tuple[int, int]]:
     return tb.Grid(cells), (0, 0), (int(row), int(col))
 
 
-@pytest.mark.parametrize("spec", [*TWINS, *REOPENING])
+@pytest.mark.parametrize("spec", [*TWINS, *REOPENING, "tba*:shortcut=true", "rtb-wa*", "rtb-wa*:restart=eager"])
 def test_unsolvable_problems(spec: str) -> None:
     for seed in range(100 if COMPILED else 12):
         world, start, goal = unsolvable(seed)
+        parts = world.parts()
+        component = int((parts == parts[world.state_of(start)]).sum())
         for budget in (1, 7, None) if COMPILED else (2,):
-            assert tb.solve(world, start, goal, spec, budget=budget).status == "unreachable"
+            result = tb.solve(world, start, goal, spec, budget=budget)
+            assert result.status == "unreachable"
+            assert result.expansions <= component or spec in REOPENING
 
 
 @pytest.mark.parametrize("weight", [1, 1.5, 3])
