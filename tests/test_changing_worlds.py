@@ -21,7 +21,10 @@ from helpers import COMPILED, CORNERS, Case, companion, graph_cases, grid_cases,
 from naive.repeated import Ground, Repeated, Roads, arcs_of
 from naive.worlds import path_length, reachable
 from timebound.algorithms import REGISTRY
+from timebound.kernels.edits import through
+from timebound.kernels.jit import kernel
 from timebound.kernels.layout import FLAGS, G_SHIFT
+from timebound.kernels.views import aim
 from timebound.worlds import changes
 
 FEW = settings(max_examples=80 if COMPILED else 12)
@@ -122,6 +125,22 @@ def walk_together(
     assert result.restarts == twin.restarts
 
 
+def corridors(low: int, high: int, room: int, drop: int, dear: float = 1.0) -> tuple[np.ndarray, Any, Any, Any]:
+    """Figure 2: two corridors, and an opening in the wall between them, ``low`` steps above the start.
+
+    The left one is the more promising, but ends in a room without a door. Through the opening it is ``drop`` steps
+    farther to the goal than from below. From there on the right one costs ``dear`` a step.
+    """
+    bottom, right = room + high + low, room + 1
+    opening = bottom - low
+    cells = np.zeros((bottom + 2, right + 1))
+    cells[:room, :room] = cells[:, 0] = cells[bottom + 1] = cells[:, right] = 1
+    cells[opening, : right - 1] = cells[opening + drop, right - 2 :] = 1
+    cells[opening : opening + drop + 1, right - 2] = 1
+    cells[: opening + drop, right] = dear
+    return cells, (bottom, 0), (0, right), (opening, 3)
+
+
 # --- RTB-WA*, step for step ------------------------------------------------------------------------------------------
 
 
@@ -191,19 +210,113 @@ def test_lazy_restarts_are_fewer() -> None:
     assert restarts == {"eager": 10, "lazy": 0}
 
 
-def test_a_way_that_may_be_shorter_is_looked_at() -> None:
-    """The wall has a gap far below. Opened above, a gap matters if w times the way through it is below the rest."""
-    for row, expected in ((1, 1), (6, 0)):
-        cells = np.ones((12, 9))
-        cells[:11, 4] = 0
-        world = tb.Grid(cells, connectivity=4)
-        agent = tb.agent("rtb-wa*:weight=2", world, (0, 3), (0, 5)).run(1)
-        rest = 23  # the agent has made one of 24 steps
-        world.unblock((row, 4))
-        through = abs(agent.position[0] - row) + 2 + row
-        assert (2 * through < rest) == expected
+@pytest.mark.parametrize(("row", "restarts"), [(1, 1), (5, 1), (6, 0), (7, 0)])
+def test_a_way_that_may_be_shorter_is_looked_at(row: int, restarts: int) -> None:
+    """The wall has a gap far below. One that opens above matters if twice the way through it is below the rest."""
+    cells = np.ones((12, 9))
+    cells[:11, 4] = 0
+    world = tb.Grid(cells, connectivity=4)
+    agent = tb.agent("rtb-wa*:weight=2", world, (0, 3), (0, 5)).run(4)
+    assert agent.position == (4, 3)
+    rest = len(agent.ahead())
+    assert rest == 20
+    through = abs(4 - row) + 2 + row  # exactly half of the rest for row 6
+    assert (2 * through < rest) == restarts
+    world.unblock((row, 4))
+    agent.step()
+    assert agent.result().restarts == restarts
+
+
+@pytest.mark.parametrize(("cost", "restarts"), [(0.75, 1), (2.0, 0), (6.0, 0)])
+def test_a_road_that_may_be_shorter_is_looked_at(cost: float, restarts: int) -> None:
+    """On a graph without an estimate, any arc that became cheaper than 1/w of the rest may lead straight to the goal."""
+    world = tb.Graph([0, 1, 2, 3, 8], [1, 2, 3, 4, 9], [1.0, 1.0, 1.0, 1.0, 9.0], nodes=10, directed=False)
+    agent = tb.agent("rtb-wa*:weight=2", world, 0, 4).run(1)
+    world.set_cost(8, 9, cost)  # nobody can get there, but to know it takes a search
+    agent.step()
+    assert agent.result().restarts == restarts
+
+
+@pytest.mark.parametrize(("cost", "restarts"), [(1.5, 1), (1.0, 0), (0.99, 0)])
+def test_ground_ahead_that_gets_dearer(cost: float, restarts: int) -> None:
+    """Than it was to the search; what was dear behind the agent does not matter."""
+    world = tb.Grid(np.ones((3, 12)), terrain=True)
+    world.set_cost((2, 0), 0.5)  # the cheapest there ever is
+    agent = tb.agent("rtb-wa*:weight=3", world, (0, 0), (0, 11)).run(3)
+    world.set_cost((0, 1), 50.0)
+    agent.step()
+    assert agent.result().restarts == 0
+    world.set_cost((0, 7), 1.5)
+    world.set_cost((0, 7), cost)
+    agent.step()
+    assert agent.result().restarts == restarts
+
+
+def astray() -> tuple[tb.Grid, tb.Agent]:
+    """An agent that knows the way, and must step back to it."""
+    cells, start, goal, _ = corridors(12, 6, 20, 2)
+    world = tb.Grid(cells, connectivity=4)
+    agent = tb.agent("rtb-wa*:weight=1", world, start, goal, budget=20)
+    while not (has_a_path(agent) and agent.result().astray):
         agent.step()
-        assert agent.result().restarts == expected
+    assert points(agent.ahead()).index(start) > 10
+    return world, agent
+
+
+@pytest.mark.parametrize("where", [3, 10, -3, None])
+def test_the_way_back_is_ahead_too(where: int | None) -> None:
+    world, agent = astray()
+    way = points(agent.ahead())
+    world.block(way[where] if where is not None else (0, 0))
+    agent.step()
+    assert agent.result().restarts == (where is not None)
+
+
+def test_the_way_back_is_part_of_the_rest() -> None:
+    """Near the start opens what would save two steps of the way back and the path; the path alone is shorter."""
+    world, agent = astray()
+    start = points(agent.result().path)[0]
+    way = points(agent.ahead())
+    cell = (start[0] - 3, 1)
+    far = sum(abs(a - b) for a, b in zip(agent.position, cell, strict=True))
+    through = far + sum(abs(a - b) for a, b in zip(cell, agent.goal, strict=True))
+    assert len(way) - way.index(start) < through < len(way)
+    world.unblock(cell)
+    agent.step()
+    assert agent.result().restarts == 1
+
+
+@kernel
+def way_through(world, entry, s, goal, bound):
+    return through(world, entry, aim(world, s), aim(world, goal), bound)
+
+
+@given(data=st.data())
+@settings(max_examples=150 if COMPILED else 40)
+def test_the_estimate_of_a_way_through_what_became_cheaper(data: st.DataObject) -> None:
+    """For each entry of the log the least h(s, u) + c(u, v) + h(v, goal) of its arcs; exact below a bound."""
+    on_grid = data.draw(st.booleans())
+    case = data.draw(grounds(side=6) if on_grid else roads())
+    world, twin = case.world, case.twin
+    random = np.random.default_rng(data.draw(SEEDS))
+    before, mark = arcs_of(twin), world.changes.count
+    if not (edit_ground if on_grid else edit_roads)(random, case):
+        return
+    log = world.changes
+    now = arcs_of(twin)
+    state = {point: int(world.path_states([point])[0]) for point in (case.start, case.goal)}
+    expected = {}
+    for u, v in now:
+        if now[u, v] < before.get((u, v), math.inf):
+            expected[u, v] = twin.estimate(case.start, u) + now[u, v] + twin.estimate(v, case.goal)
+    entries = log.view.entries[mark : log.count].tolist()
+    found = [way_through(world.view, entry, state[case.start], state[case.goal], 1 << 59) for entry in entries]
+    scale = world.unit / twin.scale if isinstance(twin, Roads) else 1
+    assert min(found, default=1 << 60) == min([1 << 60, *(cost * scale for cost in expected.values())])
+    for entry, exact in zip(entries, found, strict=True):
+        bound = int(random.integers(1, 1 + min(2 * exact, 1 << 58)))
+        rough = way_through(world.view, entry, state[case.start], state[case.goal], bound)
+        assert rough == exact if exact < bound else bound <= rough <= exact
 
 
 @pytest.mark.parametrize("edits", [4, 5])
@@ -968,12 +1081,13 @@ def test_random_changes(rate: float, every: int, seed: int) -> None:
 def test_a_schedule_is_what_it_says(spec: str) -> None:
     """``solve`` with changes is an agent that is stepped, and a change after every so many ticks."""
     side = 16 if COMPILED else 8
-    result = episode(tb.RandomChanges(20, every=3, seed=5), 1, side, spec)
+    result = episode(tb.RandomChanges(20, every=3, seed=5), 1, side, spec, move_limit=3000)
     assert result.status == "reached"
     world, changes_ = tb.Grid(obstacles(1, side)), tb.RandomChanges(20, every=3, seed=5)
     changes_.begin(world)
     agent = tb.agent(spec, world, (0, 0), (side - 1, side - 1), budget=4)
     while agent.status != "reached":
+        assert agent.ticks < 3000
         before, ticks = agent.position, agent.ticks
         twin = Ground(world.free.tolist())
         after = agent.step()
@@ -1144,22 +1258,6 @@ def test_shortcuts_on_graphs(case: Case, budget: int | None, options: str) -> No
 @FEW
 def test_shortcuts_on_puzzles(case: Case, budget: int | None, options: str) -> None:
     compare_shortcut(case.world, case.start, case.goal, options, budget)
-
-
-def corridors(low: int, high: int, room: int, drop: int, dear: float = 1.0) -> tuple[np.ndarray, Any, Any, Any]:
-    """Figure 2: two corridors, and an opening in the wall between them, ``low`` steps above the start.
-
-    The left one is the more promising, but ends in a room without a door. Through the opening it is ``drop`` steps
-    farther to the goal than from below. From there on the right one costs ``dear`` a step.
-    """
-    bottom, right = room + high + low, room + 1
-    opening = bottom - low
-    cells = np.zeros((bottom + 2, right + 1))
-    cells[:room, :room] = cells[:, 0] = cells[bottom + 1] = cells[:, right] = 1
-    cells[opening, : right - 1] = cells[opening + drop, right - 2 :] = 1
-    cells[opening : opening + drop + 1, right - 2] = 1
-    cells[: opening + drop, right] = dear
-    return cells, (bottom, 0), (0, right), (opening, 3)
 
 
 @pytest.mark.parametrize("r", ["0.1", "0.05"])

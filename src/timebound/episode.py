@@ -138,10 +138,11 @@ class Result:
     def to_dict(self, *, path: bool = True) -> dict[str, Any]:
         """The result as plain numbers, lists and strings: the fields of ``--json``."""
         record = {field.name: getattr(self, field.name) for field in fields(self)}
+        long = {"path", "expansions_per_move"}
+        if not path:  # a walk may be millions of moves long
+            return {name: value for name, value in record.items() if name not in long}
         record["expansions_per_move"] = self.expansions_per_move.tolist()
         record["path"] = [_plain(point) for point in self.path]
-        if not path:
-            del record["path"], record["expansions_per_move"]
         return record
 
 

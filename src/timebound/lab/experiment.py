@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ class Run:
     setting: Setting
     kind: str
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A hash of what decides the outcome."""
         change = self.number if self.setting.change_rate is not None else 0
@@ -114,9 +114,9 @@ class Run:
             self.digest,
             [int(k) for k in self.problem.start],
             [int(k) for k in self.problem.goal],
-            str(parse_spec(self.spec)),
+            _in_full(self.spec),
             self.budget,
-            asdict(self.setting),
+            _as_dict(self.setting),
             change,
             self.kind,
         ]
@@ -124,6 +124,18 @@ class Run:
 
 
 _LONGEST = 100_000  # ticks after which a walk through a changing world is given up
+
+
+@lru_cache(maxsize=1024)
+def _as_dict(setting: Setting) -> dict[str, Any]:
+    return asdict(setting)
+
+
+@lru_cache(maxsize=1024)
+def _in_full(spec: str) -> str:
+    return str(parse_spec(spec))
+
+
 Drawn = Callable[[str, Callable[[], Any]], Any]
 
 
@@ -214,11 +226,11 @@ def run_chunk(chunk: Chunk) -> list[dict[str, Any]]:
             "goal": "{},{}".format(*run.problem.goal),
             "optimal": run.problem.optimal,
             "spec": run.spec,
-            "algorithm": str(entry.spec),
+            "algorithm": _in_full(run.spec),
             "budget": run.budget,
             "kind": run.kind,
             "error": error,
-            **asdict(run.setting),
+            **_as_dict(run.setting),
             **measures,
             **made_with,
             "wall_seconds": time.perf_counter() - before,

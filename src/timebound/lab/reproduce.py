@@ -28,7 +28,7 @@ TO_COME = {
 }
 STEPS = ("plan", "run", "report")
 _CHUNK_SECONDS = 2.0  # what a chunk should take, so that a crash costs little and commits cost nothing
-_CHUNK_MOST = 256
+_CHUNK_MOST = 2048
 
 Progress = Callable[[int, int, str], None]
 Say = Callable[[str], None]
