@@ -229,7 +229,7 @@ def test_a_way_that_may_be_shorter_is_looked_at(row: int, restarts: int) -> None
 
 @pytest.mark.parametrize(("cost", "restarts"), [(0.75, 1), (2.0, 0), (6.0, 0)])
 def test_a_road_that_may_be_shorter_is_looked_at(cost: float, restarts: int) -> None:
-    """On a graph without an estimate, any arc that became cheaper than 1/w of the rest may lead straight to the goal."""
+    """On a graph without an estimate any arc that now costs less than 1/w of the rest may lead straight to the goal."""
     world = tb.Graph([0, 1, 2, 3, 8], [1, 2, 3, 4, 9], [1.0, 1.0, 1.0, 1.0, 9.0], nodes=10, directed=False)
     agent = tb.agent("rtb-wa*:weight=2", world, 0, 4).run(1)
     world.set_cost(8, 9, cost)  # nobody can get there, but to know it takes a search
@@ -845,10 +845,12 @@ class Crowd:
         self.finished: list[int] = []
 
     def walk(self, spec: str, budget: int) -> None:
-        ends = [self.start, self.goal]
+        ends, enough = [self.start, self.goal], time.monotonic() + 1.0
         agent = tb.agent(spec, self.world, *ends, budget=budget)
         try:
             for _ in range(250 if COMPILED else 20):
+                if time.monotonic() > enough:
+                    break
                 agent.run(100 if COMPILED else 8)
                 if agent.status == "unreachable":
                     time.sleep(PACE)  # until someone opens a way
@@ -959,8 +961,8 @@ def test_roads_that_others_close(spec: str) -> None:
     twin = Roads.of_grid(Ground(np.ones((side, side)).tolist()))
     random = np.random.default_rng(1)
     arcs = sorted(arcs_of(twin))
-    chosen = [arcs[int(k)] for k in random.choice(len(arcs), 90 if COMPILED else 30, replace=False)]
-    shut, gates, tolls = np.array_split(np.arange(len(chosen)), 3)
+    chosen = [arcs[int(k)] for k in random.choice(len(arcs), 60 if COMPILED else 24, replace=False)]
+    shut, gates, tolls = np.split(np.arange(len(chosen)), [-12, -6])
     for k in shut:
         world.block(*chosen[k])
         twin.block(*chosen[k])

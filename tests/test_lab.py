@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as xml
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -71,11 +72,11 @@ def test_a_plan_is_every_combination_once() -> None:
 
 def test_keys_tell_what_matters_and_nothing_else() -> None:
     (run,) = runs_of(Sweep("one", (WORLD,), ("tba*",), (5,), 1))
-    again = Run(**{**run.__dict__, "spec": "tba*:r=0.9"})  # the default, written out
+    again = replace(run, spec="tba*:r=0.9")  # the default, written out
     assert again.key == run.key
     for change in ({"spec": "tba*:r=0.8"}, {"budget": "6"}, {"kind": "other"}, {"digest": "x"}):
-        assert Run(**{**run.__dict__, **change}).key != run.key
-    assert Run(**{**run.__dict__, "setting": bench.Setting(change_rate=5)}).key != run.key
+        assert replace(run, **change).key != run.key
+    assert replace(run, setting=bench.Setting(change_rate=5)).key != run.key
 
 
 def test_records_are_what_solve_says() -> None:
@@ -104,7 +105,7 @@ def test_a_run_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ZeroDivisionError("no\ngood")
 
     monkeypatch.setitem(sys.modules["timebound.lab.experiment"].KINDS, "broken", broken)
-    bad = Run(**{**runs[0].__dict__, "kind": "broken"})
+    bad = replace(runs[0], kind="broken")
     records = run_chunk(chunks([bad, runs[1]], 9)[0])
     assert records[0]["status"] == "error"
     assert "ZeroDivisionError" in records[0]["error"]
@@ -115,7 +116,7 @@ def test_a_map_that_has_changed_is_not_run(tmp_path: Path) -> None:
     file = tmp_path / "a.map"
     tb.Grid(np.ones((9, 9))).save(file)
     runs = runs_of(Sweep("one", (WorldSource.of_file(file),), ("tba*",), (5,), 1))
-    other = Run(**{**runs[0].__dict__, "digest": "0" * 32})
+    other = replace(runs[0], digest="0" * 32)
     with pytest.raises(tb.MapError, match=r"a\.map is not the map"):
         run_chunk(chunks([other], 1)[0])
 
