@@ -42,7 +42,7 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         only=LARGE_MAPS,
     )
     noise = (WorldSource.generated("random", 1000, 0, density=0.1),)
-    changing = {QUICK: 2, FULL: 100}.get(scale, 6)
+    changing = {QUICK: 2, FULL: 100}.get(scale, 3)
     found = [
         Sweep("bg", bg, (*TB, "tb-gbfs"), SMALL_K, problems, setting=Setting(non_optimal=True)),
         Sweep("bg offline", bg, OFFLINE, ("none",), problems),
