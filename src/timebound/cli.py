@@ -587,7 +587,7 @@ def _compare(options: argparse.Namespace) -> int:
     document = compare(records, entries, _caption(tasks) + ".")
     pictures = {}
     for number, chart in enumerate(chart for section in document.sections for chart in section.finding.charts):
-        write_whole(folder / f"chart-{number + 1}.svg", chart.svg())
+        write_whole(folder / f"chart-{number + 1}.svg", chart.svg(alone=True))
         pictures[chart.title] = f"chart-{number + 1}.svg"
     write_whole(folder / "report.html", html(document))
     write_whole(folder / "report.md", markdown(document, pictures))

@@ -14,6 +14,10 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 14, 30, 44
 # Told apart by people who see few colours, and readable on white and on black.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8a6fdf", "#808080")
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
+_OWN_COLOURS = (
+    "<style>svg{color:#1b1f24}@media (prefers-color-scheme:dark){svg{color:#e6edf3}}"
+    "@media print{svg{color:#000}}</style>"
+)
 _CHARACTER = 6.3  # width of a character of the legend
 
 
@@ -49,8 +53,8 @@ class Chart:
     diagonal: bool = False  # draw x = y
     note: str = ""
 
-    def svg(self) -> str:
-        """The plot as a document of its own, which may also stand within a page."""
+    def svg(self, *, alone: bool = False) -> str:
+        """The plot, to stand within a page, whose colour of text it takes; ``alone`` it brings its own."""
         drawn = [
             (number if one.like is None else one.like, one, points)
             for number, one in enumerate(self.series)
@@ -64,6 +68,7 @@ class Chart:
             f'aria-label="{escape(self.title, quote=True)}" font-family="system-ui, sans-serif" font-size="12" '
             'fill="currentColor">',
             f"<title>{escape(self.title)}</title>",
+            _OWN_COLOURS if alone else "",
             f'<text x="{WIDTH / 2:.0f}" y="17" text-anchor="middle" font-size="13.5" font-weight="600">'
             f"{escape(self.title)}</text>",
         ]

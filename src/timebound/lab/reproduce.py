@@ -92,7 +92,7 @@ def reproduce(
     for section in document.sections:
         for chart in section.finding.charts:
             name = re.sub(r"[^a-z0-9]+", "-", chart.title.lower()).strip("-") + ".svg"
-            write_whole(folder / "figures" / name, chart.svg())
+            write_whole(folder / "figures" / name, chart.svg(alone=True))
             pictures[chart.title] = f"figures/{name}"
     write_whole(folder / "report.html", html(document))
     write_whole(folder / "report.md", markdown(document, pictures))
