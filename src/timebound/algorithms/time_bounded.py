@@ -179,6 +179,8 @@ def _decide(algorithm, world, clock, s, limit, deadline):
             return ready
     follow.used = 0
     follow.first = 0
+    back_moves = counts.back_moves
+    astray = counts.astray
     there = next_slot(world, table, search, follow, counts, paths, fronts, here)
     if there < 0:
         return 0
@@ -186,6 +188,8 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         # At the end of its path, with no time to trace another, and the way back is shut.
         follow.begun = 0
         counts.restarts += 1
+        counts.back_moves = back_moves
+        counts.astray = astray
         return 0
     follow.last = here
     algorithm.route[0] = state_of(table, there)
