@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -137,10 +137,10 @@ class Result:
 
     def to_dict(self, *, path: bool = True) -> dict[str, Any]:
         """The result as plain numbers, lists and strings: the fields of ``--json``."""
-        record = {field.name: getattr(self, field.name) for field in fields(self)}
-        long = {"path", "expansions_per_move"}
+        record = dict(self.__dict__)
         if not path:  # a walk may be millions of moves long
-            return {name: value for name, value in record.items() if name not in long}
+            del record["path"], record["expansions_per_move"]
+            return record
         record["expansions_per_move"] = self.expansions_per_move.tolist()
         record["path"] = [_plain(point) for point in self.path]
         return record

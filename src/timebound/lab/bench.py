@@ -444,10 +444,15 @@ def _measures(result: Result) -> dict[str, Any]:
     """A result as one flat row: the numbers per move become their mean, median and maximum."""
     row = result.to_dict(path=False)
     spent = result.expansions_per_move
-    ticks = max(len(spent), 1)
-    row["states_per_move_mean"] = float(spent.mean()) if len(spent) else 0.0
-    row["states_per_move_median"] = float(np.median(spent)) if len(spent) else 0.0
-    row["states_per_move_max"] = int(spent.max()) if len(spent) else 0
+    if len(spent) == 0:
+        spent = np.zeros(1, np.int64)
+    ticks = len(spent)
+    spent = np.partition(
+        spent, (ticks // 2, (ticks - 1) // 2)
+    )  # the two middle ones: np.median takes five times as long
+    row["states_per_move_mean"] = int(spent.sum()) / ticks
+    row["states_per_move_median"] = (int(spent[ticks // 2]) + int(spent[(ticks - 1) // 2])) / 2
+    row["states_per_move_max"] = int(spent[ticks // 2 :].max())
     row["microseconds_per_move"] = result.planning_seconds / ticks * 1e6
     return row
 

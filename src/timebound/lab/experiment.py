@@ -110,17 +110,15 @@ class Run:
     def key(self) -> str:
         """A hash of what decides the outcome."""
         change = self.number if self.setting.change_rate is not None else 0
-        what = [
-            self.digest,
-            [int(k) for k in self.problem.start],
-            [int(k) for k in self.problem.goal],
-            _in_full(self.spec),
-            self.budget,
-            _as_dict(self.setting),
-            change,
-            self.kind,
-        ]
-        return blake2b(json.dumps(what, sort_keys=True).encode(), digest_size=12).hexdigest()
+        places = *self.problem.start, *self.problem.goal
+        what = f"{self.digest} {places} {self.budget} {change} {_common(self.spec, self.setting, self.kind)}"
+        return blake2b(what.encode(), digest_size=12).hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _common(spec: str, setting: Setting, kind: str) -> str:
+    """What many runs have in common, as text."""
+    return json.dumps([_in_full(spec), _as_dict(setting), kind], sort_keys=True)
 
 
 _LONGEST = 100_000  # ticks after which a walk through a changing world is given up
@@ -129,6 +127,11 @@ _LONGEST = 100_000  # ticks after which a walk through a changing world is given
 @lru_cache(maxsize=1024)
 def _as_dict(setting: Setting) -> dict[str, Any]:
     return asdict(setting)
+
+
+@lru_cache(maxsize=1024)
+def _columns_of(setting: Setting) -> dict[str, Any]:
+    return {name: value for name, value in _as_dict(setting).items() if name in COLUMNS}
 
 
 @lru_cache(maxsize=1024)
@@ -204,10 +207,10 @@ def run_chunk(chunk: Chunk) -> list[dict[str, Any]]:
     world = chunk.runs[0].world.open()
     if world.digest != chunk.runs[0].digest:
         raise MapError(f"{chunk.runs[0].world.name} is not the map that the experiment was planned with")
-    made_with = versions() | {"code": code_digest(), "machine": _machine(), "jobs": chunk.jobs}
+    always = dict.fromkeys(COLUMNS) | versions() | {"code": code_digest(), "machine": _machine(), "jobs": chunk.jobs}
     records = []
     for run in chunk.runs:
-        entry = Entry(run.spec, parse_spec(run.spec), Budget.of(None if run.budget == "none" else run.budget))
+        entry = _entry(run.spec, run.budget)
         before = time.perf_counter()
         error = None
         try:
@@ -215,28 +218,29 @@ def run_chunk(chunk: Chunk) -> list[dict[str, Any]]:
         except Exception as problem:  # a defect: told in the report's first section
             measures = {"status": "error"}
             error = f"{type(problem).__name__}: {problem}"
-        known: dict[str, Any] = {
-            "key": run.key,
-            "map": run.world.name,
-            "digest": run.digest,
-            "source": "random",
-            "seed": run.seed,
-            "problem": run.number,
-            "start": "{},{}".format(*run.problem.start),
-            "goal": "{},{}".format(*run.problem.goal),
-            "optimal": run.problem.optimal,
-            "spec": run.spec,
-            "algorithm": _in_full(run.spec),
-            "budget": run.budget,
-            "kind": run.kind,
-            "error": error,
-            **_as_dict(run.setting),
-            **measures,
-            **made_with,
-            "wall_seconds": time.perf_counter() - before,
-        }
-        records.append({name: known.get(name) for name in COLUMNS})
+        record = always | _columns_of(run.setting) | measures
+        record["key"] = run.key
+        record["map"] = run.world.name
+        record["digest"] = run.digest
+        record["source"] = "random"
+        record["seed"] = run.seed
+        record["problem"] = run.number
+        record["start"] = "{},{}".format(*run.problem.start)
+        record["goal"] = "{},{}".format(*run.problem.goal)
+        record["optimal"] = run.problem.optimal
+        record["spec"] = run.spec
+        record["algorithm"] = _in_full(run.spec)
+        record["budget"] = run.budget
+        record["kind"] = run.kind
+        record["error"] = error
+        record["wall_seconds"] = time.perf_counter() - before
+        records.append(record)
     return records
+
+
+@lru_cache(maxsize=1024)
+def _entry(spec: str, budget: str) -> Entry:
+    return Entry(spec, parse_spec(spec), Budget.of(None if budget == "none" else budget))
 
 
 def _episode(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:

@@ -29,6 +29,7 @@ TO_COME = {
 STEPS = ("plan", "run", "report")
 _CHUNK_SECONDS = 2.0  # what a chunk should take, so that a crash costs little and commits cost nothing
 _CHUNK_MOST = 2048
+_COMMIT_SECONDS = 1.0  # small chunks share a commit: one takes some 10 ms
 
 Progress = Callable[[int, int, str], None]
 Say = Callable[[str], None]
@@ -141,12 +142,20 @@ def _made(
 ) -> Iterator[dict[str, Any]]:
     done = 0
     made = on_threads(run_chunk, todo, jobs) if dask is None else on_dask(run_chunk, todo, dask, jobs)
-    for records in made:
-        store.add(records)  # committed: what is counted here is never run again
-        done += len(records)
-        if progress is not None:
-            progress(done, total, what)
-        yield from records
+    waiting: list[dict[str, Any]] = []
+    committed = time.monotonic()
+    try:
+        for records in made:
+            waiting += records
+            if time.monotonic() - committed > _COMMIT_SECONDS:
+                store.add(waiting)  # what is committed is never run again
+                waiting, committed = [], time.monotonic()
+            done += len(records)
+            if progress is not None:
+                progress(done, total, what)
+            yield from records
+    finally:
+        store.add(waiting)
 
 
 def _document(
