@@ -22,7 +22,7 @@ import pytest
 import timebound as tb
 from helpers import COMPILED
 from timebound import cli, engine
-from timebound.lab import bench, chapter, compare, paper, report, reproduce, tba, tbbfs
+from timebound.lab import bench, chapter, compare, learning, paper, report, reproduce, tba, tbbfs
 from timebound.lab.charts import Chart, Series
 from timebound.lab.columns import COLUMNS, deterministic
 from timebound.lab.experiment import Run, Sweep, WorldSource, chunks, plan, run_chunk
@@ -239,7 +239,7 @@ def test_a_rule_that_fails_is_an_error_too(tmp_path: Path) -> None:
     assert outcome.errors == 1
 
 
-@pytest.mark.parametrize("name", ["tba", "tbbfs", "chapter"])
+@pytest.mark.parametrize("name", ["tba", "tbbfs", "learning", "chapter"])
 def test_papers_plan_on_generated_maps(name: str) -> None:
     maps = paper.Maps(None)
     found = reproduce.find(name)
@@ -301,6 +301,27 @@ def test_tba_verdicts_can_fail() -> None:
     assert tba.table_1(data(1.09)).verdict == report.REPRODUCED
     assert tba.table_1(data(1.12)).verdict == report.DIFFERS
     assert tba.table_1(data(0.88)).verdict == report.DIFFERS
+
+
+def test_learning_verdicts_can_fail() -> None:
+    """HOG2's own medians are near themselves; twice as much is not."""
+
+    def data(factor: float, count: int = 60) -> paper.Data:
+        rows: dict[str, list[dict]] = {}
+        for (spec, budget), theirs in learning.MEDIANS.items():
+            middle = (theirs or 1.5) * factor
+            for k in range(count):
+                rows.setdefault(spec, []).append(
+                    {"spec": spec, "budget": budget, "status": "reached", "suboptimality": middle * (0.9 + 0.2 * k / 59),
+                     "states_per_move_mean": 1.0, "microseconds_per_move": 1.0}
+                )  # fmt: skip
+        return paper.Data(rows, True)
+
+    assert learning.bg512(data(1.0)).verdict == report.REPRODUCED
+    assert learning.bg512(data(1.2)).verdict == report.REPRODUCED
+    assert learning.bg512(data(2.0)).verdict == report.DIFFERS
+    assert learning.bg512(data(1.0, 5)).verdict == report.CANNOT_TELL
+    assert learning.bg512(paper.Data({}, True)).verdict == report.CANNOT_TELL
 
 
 def test_falling() -> None:

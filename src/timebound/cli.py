@@ -312,9 +312,10 @@ def _add_reproduce(commands: Any) -> None:
         "number, ours beside theirs, with a verdict. Runs are kept as they are made: stop\n"
         "it any time and call it again, it goes on where it stopped.\n\n"
         "papers:\n"
-        "  tba     TBA*: Time-Bounded A* (2009)\n"
-        "  tbbfs   Time-Bounded Best-First Search (2014)\n"
-        "  chapter Real-time heuristic search for pathfinding (2011): Figure 15\n"
+        "  tba       TBA*: Time-Bounded A* (2009)\n"
+        "  tbbfs     Time-Bounded Best-First Search (2014)\n"
+        "  learning  LRTA*, LSS-LRTA* and daLSS-LRTA* beside HOG2's figures\n"
+        "  chapter   Real-time heuristic search for pathfinding (2011): Figure 15\n"
         "  dynamic-control: still to come",
         """\
 examples:
@@ -325,7 +326,7 @@ examples:
 steps: plan (what is to be run), run, report; --steps report writes the report
 of what has been run so far.""",
     )
-    parser.add_argument("paper", metavar="PAPER", help="tba, tbbfs or chapter")
+    parser.add_argument("paper", metavar="PAPER", help="tba, tbbfs, learning or chapter")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="within ten minutes on two cores")
     size.add_argument("--full", action="store_true", help="as many problems as the paper, or more")

@@ -22,7 +22,7 @@ from .store import Store
 
 __all__ = ["PAPERS", "STEPS", "TO_COME", "Outcome", "Progress", "find", "reproduce"]
 
-PAPERS = ("tba", "tbbfs", "chapter")
+PAPERS = ("tba", "tbbfs", "learning", "chapter")
 TO_COME = {
     "dynamic-control": "D LRTA*, PR LRTA* and their relatives (the figures of the 2008 JAIR paper)",
 }

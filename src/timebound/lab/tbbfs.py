@@ -20,6 +20,7 @@ TB = tuple(f"tb-wa*:weight={w:g}" for w in WEIGHTS)
 OFFLINE = tuple(f"wa*:weight={w:g}" for w in WEIGHTS)
 LAZY = tuple(f"rtb-wa*:weight={w:g}" for w in WEIGHTS)
 EAGER = tuple(f"rtb-wa*:weight={w:g},restart=eager" for w in WEIGHTS)
+HEAPED = (TB[0], TB[-1], "tb-gbfs")
 SETS = (("bg", "BG"), ("rooms", "ROOMS"))
 SLACK = 0.02  # means of different problems' worth: a rise by less is none
 STEP = math.sqrt(2)  # c+, the dearest step
@@ -29,7 +30,7 @@ BUCKET = 0.15  # width of a bucket of the open list: how far a path may exceed w
 def sweeps(scale: str, maps: Maps) -> list[Sweep]:
     """Game maps and rooms of 512 x 512, large game maps, and 1000 x 1000 with changing obstacles."""
     few = scale == QUICK
-    problems = {QUICK: 4, FULL: 100}.get(scale, 10)
+    problems = {QUICK: 4, FULL: 100}.get(scale, 30)
     count = 4 if few else None
     bg = maps.sources("bg512", [WorldSource.generated("caves", 512, seed) for seed in range(4)], count)
     rooms = maps.sources(
@@ -42,7 +43,7 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         only=LARGE_MAPS,
     )
     noise = (WorldSource.generated("random", 1000, 0, density=0.1),)
-    changing = {QUICK: 2, FULL: 100}.get(scale, 3)
+    changing = {QUICK: 2, FULL: 100}.get(scale, 25)
     found = [
         Sweep("bg", bg, (*TB, "tb-gbfs"), SMALL_K, problems, setting=Setting(non_optimal=True)),
         Sweep("bg offline", bg, OFFLINE, ("none",), problems),
@@ -50,6 +51,7 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         Sweep("rooms offline", rooms, OFFLINE, ("none",), problems),
         Sweep("large", large, (*TB, "tb-gbfs"), LARGE_K, problems),
         Sweep("large offline", large, OFFLINE, ("none",), problems),
+        Sweep("large heap", large, HEAPED, LARGE_K[-3:], problems, kind="binary heap"),
     ]
     weights = (0, 1, 3, 5) if few else range(len(WEIGHTS))
     lookaheads = (1, 16, 256) if few else SMALL_K
@@ -172,14 +174,22 @@ def large_maps(data: Data) -> Finding:
     rows = data["large"]
     cost_table, cost_chart, _, _ = _show("Large maps: solution cost", rows, "cost", "mean cost", 1)
     table, chart, values, k = _show("Large maps: search time", rows, "planning_seconds", "mean seconds per problem", 5)
-    lines, least = [], math.inf
-    for spec in (TB[-1], "tb-gbfs"):
-        ratios = [_ratio(values, spec, i) for i in range(len(k))]
-        least = min([least, *(r for r, each in zip(ratios, k, strict=True) if each > 128 and r is not None)])
-        lines.append([_label(spec), *("" if r is None else f"{r:.1f}x" for r in ratios)])
-    ratio = Table("How many times faster than TBA* (w = 1)", ("k", *map(str, k)), lines)
-    good = least >= 6
-    words = f"above k = 128 at least {least:.1f} times faster than TBA*"
+    expanded = _grid(rows, HEAPED, k, "expansions")
+    slow = _grid(data["large heap"], HEAPED, k, "planning_seconds") if "large heap" in data else {}
+    lines, least = [], {"ours": math.inf, "heap": math.inf}
+    for spec in HEAPED[1:]:
+        for label, found in (("time", values), ("states expanded", expanded), ("time, with a binary heap", slow)):
+            ratios = [_ratio(found, spec, i) if found else None for i in range(len(k))]
+            lines.append([f"{_label(spec)}, {label}", *("" if r is None else f"{r:.1f}x" for r in ratios)])
+            which = "ours" if found is values else "heap" if found is slow else None
+            if which is not None:
+                above = [r for r, each in zip(ratios, k, strict=True) if each > 128 and r is not None]
+                least[which] = min([least[which], *above])
+    ratio = Table("How many times less than TBA* (w = 1)", ("k", *map(str, k)), lines)
+    good = least["ours"] >= 6
+    words = f"above k = 128 at least {least['ours']:.1f} times faster than TBA*"
+    if slow:
+        words += f"; with a binary heap at least {least['heap']:.1f} times"
     return Finding(
         REPRODUCED if good else DIFFERS, words, [ratio, table, cost_table], [chart, cost_chart],
         reason="" if good else _SIX,
@@ -328,7 +338,11 @@ _ENOUGH = (
     "from w = 1.4 on the goal is found within a few dozen moves at these k; what is left then is weighted A*'s own "
     "suboptimality, which grows with w, and times so short that the walk itself counts. Against w = 1 all of them gain."
 )
-_SIX = "an expansion takes so little time that walking and tracing have a larger share than with a binary heap."
+_SIX = (
+    "the paper's open list is a binary heap, whose operations take longer the more states are open, and TBA* has most. "
+    "Ours is an array of buckets: it makes TBA*'s expansions about four times cheaper, the others' about twice. The "
+    "table has the times of both, and the states expanded, which no open list changes."
+)
 _MOVES = "for larger k the walk is short and w > 1 trades optimal moves for speed, as the paper says of k = 256."
 _FIVE = "with many expansions per move w = 1 finds a shorter path at once; the paper reports means only."
 _SIXTH = (
@@ -366,7 +380,7 @@ PAPER = Paper(
             "StarCraft maps of 1024 x 1024",
             "For lookaheads above 128, TB-WA*(3) and TB-GBFS are at least six times faster than TBA*.",
             "Reproduced if both are at least 6 times faster at every k > 128.",
-            ("large",),
+            ("large", "large heap"),
             large_maps,
         ),
         Item(
