@@ -312,7 +312,7 @@ def test_learning_verdicts_can_fail() -> None:
             middle = (theirs or 1.5) * factor
             for k in range(count):
                 rows.setdefault(spec, []).append(
-                    {"spec": spec, "budget": budget, "status": "reached", "suboptimality": middle * (0.9 + 0.2 * k / 59),
+                    {"spec": spec, "budget": budget, "status": "reached", "suboptimality": middle * (0.9 + k / 300),
                      "states_per_move_mean": 1.0, "microseconds_per_move": 1.0}
                 )  # fmt: skip
         return paper.Data(rows, True)
