@@ -289,7 +289,7 @@ def _with_heap(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _heaped(source: WorldSource) -> Grid:
     grid = source.open().copy()
-    grid.buckets = False
+    grid.buckets, grid.spare = False, []
     grid.view = grid.view._replace(shift=0)
     return grid
 

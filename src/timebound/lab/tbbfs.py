@@ -347,9 +347,10 @@ _MOVES = "for larger k the walk is short and w > 1 trades optimal moves for spee
 _FIVE = "with many expansions per move w = 1 finds a shorter path at once; the paper reports means only."
 _SIXTH = (
     "a path of some 500 cells rarely survives a change that blocks 0.5% to 5% of the free cells, so lazy restarts "
-    "nearly as often as eager; and a restart here costs what it expands, not a pass over all states as in Algorithm 1, "
-    "line 4. "
-    "Where changes are rarer (0.01, 0.1; not in the paper), lazy takes a fraction."
+    "nearly as often as eager. And a restart here costs what it expands, not a pass over all states as in Algorithm 1, "
+    "line 4: with w > 1 that is hardly more than the path, so finding a new one takes about as long as looking whether "
+    "the old one still holds. Lazy pays where changes are rare and searches long: w = 1 at rates 0.01 and 0.1, which "
+    "are not in the paper."
 )
 
 PAPER = Paper(

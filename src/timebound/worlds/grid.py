@@ -227,8 +227,8 @@ class Grid:
 
     def copy(self) -> Grid:
         """The same world once more; edits to one do not touch the other."""
-        same = copy(self)
-        same.spare, same.changes = [], ChangeLog(partial(_arcs_of, self._width))
+        same = copy(self)  # with the same pool of workspaces: they fit both, and new ones take long to be first touched
+        same.changes = ChangeLog(partial(_arcs_of, self._width))
         same._edited = same.changes.edited
         same._free, same._moves = self._free.copy(), self._moves.copy()
         same._parts = same._cells_free = None
