@@ -10,7 +10,7 @@ from html import escape
 __all__ = ["Chart", "Series"]
 
 WIDTH, HEIGHT = 480, 320
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 30, 44
+LEFT, RIGHT, TOP, BOTTOM = 68, 14, 30, 44
 # Told apart by people who see few colours, and readable on white and on black.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8a6fdf", "#808080")
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")

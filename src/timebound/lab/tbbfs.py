@@ -93,6 +93,8 @@ def _show(
 ) -> tuple[Table, Chart, dict[str, list[float | None]], tuple[int, ...]]:
     specs, lookaheads = _present(rows)
     values = _grid(rows, specs, lookaheads, column)
+    if column == "planning_seconds":
+        values = {spec: [None if v is None else 1000 * v for v in found] for spec, found in values.items()}
     table = Table(
         title,
         ("k", *map(str, lookaheads)),
@@ -157,7 +159,7 @@ def figure_2(data: Data) -> Finding:
             return Finding(CANNOT_TELL, f"nothing was run on {name}")
         rows = data[sweep]
         table, chart, values, k = _show(
-            f"Figure 2, {name}: search time", rows, "planning_seconds", "mean seconds per problem", 5
+            f"Figure 2, {name}: search time, ms", rows, "planning_seconds", "mean ms per problem", 3
         )
         tables.append(table)
         charts.append(chart)
@@ -173,7 +175,7 @@ def large_maps(data: Data) -> Finding:
         return Finding(CANNOT_TELL, "nothing was run on large maps")
     rows = data["large"]
     cost_table, cost_chart, _, _ = _show("Large maps: solution cost", rows, "cost", "mean cost", 1)
-    table, chart, values, k = _show("Large maps: search time", rows, "planning_seconds", "mean seconds per problem", 5)
+    table, chart, values, k = _show("Large maps: search time, ms", rows, "planning_seconds", "mean ms per problem", 3)
     expanded = _grid(rows, HEAPED, k, "expansions")
     slow = _grid(data["large heap"], HEAPED, k, "planning_seconds") if "large heap" in data else {}
     lines, least = [], {"ours": math.inf, "heap": math.inf}
@@ -240,8 +242,8 @@ def figure_5(data: Data) -> Finding:
             return Finding(CANNOT_TELL, f"nothing was run at change rate {rate}")
         specs, k = _present(rows)
         worst = {}
-        for column, label, digits in (("cost", "mean cost", 1), ("planning_seconds", "mean seconds", 5)):
-            what = "solution cost" if column == "cost" else "search time"
+        for column, label, digits in (("cost", "mean cost", 1), ("planning_seconds", "mean ms", 3)):
+            what = "solution cost" if column == "cost" else "search time, ms"
             table, chart, values, k = _show(f"Figure 5, change rate {rate}: {what}", rows, column, label, digits)
             tables.append(table)
             charts.append(chart)
