@@ -164,11 +164,15 @@ def _trade_off(rows: Sequence[Mapping[str, Any]]) -> Finding:
             for row in rows
         ],
     )
-    best = ", ".join(_name(shown[k]) for k in front)
+    best = "; ".join(_name(shown[k]) for k in front)
     return Finding("", f"on the Pareto front: {best}" if front else "nothing arrived", [table], [chart])
 
 
 _QUALITY = ("suboptimality_mean", "suboptimality_median", "suboptimality_max")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.4g}"
 
 
 def _differences(found: Sequence[Difference]) -> Finding:
@@ -183,9 +187,9 @@ def _differences(found: Sequence[Difference]) -> Finding:
         lines.append(
             [
                 one.spec + ("" if one.budget == "none" else f", {one.budget}"),
-                one.measure,
-                f"{one.mean:+.4g}",
-                f"{one.low:+.4g} to {one.high:+.4g}",
+                column.title,
+                _signed(one.mean),
+                f"{_signed(one.low)} to {_signed(one.high)}",
                 f"{one.wins} : {one.losses}",
                 verdict,
             ]

@@ -105,16 +105,17 @@ def html(document: Document) -> str:
         parts.append("</section>")
     parts.append("<nav><ol>")
     for section in document.sections:
-        parts.append(
-            f'<li><a href="#{_anchor(section)}">{escape(section.number)}</a> {escape(section.title)}: '
-            f'<b class="{_class(section)}">{section.finding.verdict}</b></li>'
-        )
+        verdict = section.finding.verdict
+        words = f'{escape(section.number)}</a> {escape(section.title)}: <b class="{_class(section)}">{verdict}</b>'
+        parts.append(f'<li><a href="#{_anchor(section)}">' + (words if verdict else f"{escape(section.title)}</a>"))
+        parts.append("</li>")
     parts.append("</ol></nav>")
     for section in document.sections:
         finding = section.finding
+        badge = f'<span class="verdict {_class(section)}">{finding.verdict}</span>' if finding.verdict else ""
         parts.append(
             f'<section id="{_anchor(section)}"><div class="head"><h2>{escape(section.number)}. '
-            f'{escape(section.title)}</h2><span class="verdict {_class(section)}">{finding.verdict}</span></div><dl>'
+            f"{escape(section.title)}</h2>{badge}</div><dl>"
         )
         for name, text in _words(section):
             parts.append(f"<dt>{name}</dt><dd>{escape(text)}</dd>")
@@ -139,9 +140,12 @@ def markdown(document: Document, pictures: Mapping[str, str] | None = None) -> s
     if document.errors:
         lines += ["## Unexplained errors", "", *_markdown_table(("run", "what went wrong"), document.errors), ""]
     summary = [(section.number, section.title, section.finding.verdict) for section in document.sections]
-    lines += [*_markdown_table(("", "", "verdict"), summary), ""]
+    if any(verdict for _, _, verdict in summary):
+        lines += [*_markdown_table(("", "", "verdict"), summary), ""]
     for section in document.sections:
-        lines += [f"## {section.number}. {section.title}", "", f"**{section.finding.verdict}**", ""]
+        lines += [f"## {section.number}. {section.title}", ""]
+        if section.finding.verdict:
+            lines += [f"**{section.finding.verdict}**", ""]
         lines += [f"- *{name}:* {text}" for name, text in _words(section)]
         lines.append("")
         for table in section.finding.tables:
