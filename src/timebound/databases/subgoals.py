@@ -169,7 +169,8 @@ class _Maker:
         self._parts = world.parts()
         self._workspace = Workspace.of(world)
         self._search, self._counts = records(SEARCH), records(COUNTS)
-        self._path, self._subgoals = np.empty(4096, np.int64), np.empty(4096, np.int64)
+        # Room for any path: memory that is never touched costs nothing.
+        self._path, self._subgoals = np.empty(world.states, np.int64), np.empty(4096, np.int64)
 
     def close(self) -> None:
         self._workspace.release()
@@ -235,8 +236,6 @@ class _Maker:
                 return self._path[len(self._path) - length :]
             if length == 0:
                 raise AssertionError("two connected cells have no path between them")
-            # Either the path or the search had no room; enlarging both is simple, and rare.
-            self._path = np.empty(2 * len(self._path), np.int64)
             self._workspace.enlarge()
 
     def _compressed(self, path: np.ndarray) -> np.ndarray:
