@@ -314,7 +314,7 @@ def _add_reproduce(commands: Any) -> None:
         "papers:\n"
         "  tba     TBA*: Time-Bounded A* (2009)\n"
         "  tbbfs   Time-Bounded Best-First Search (2014)\n"
-        "  chapter Real-time heuristic search for pathfinding (2011): Tables 1-5, Figure 15\n"
+        "  chapter Real-time heuristic search in games (2011): Tables 1-5, Figure 15\n"
         "  dynamic-control: still to come",
         """\
 examples:
