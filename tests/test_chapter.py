@@ -209,7 +209,8 @@ def told(side: int = 4096, hours: float = 0.5, **changes: float) -> paper.Data:
         published = knn.PUBLISHED[name]
         percent = changes.get(name, published.percent)
         return {
-            "map": "m", "status": "reached", "optimal": 1000.0, "cost": 1000.0 * (1 + percent / 100),
+            "map": "m", "digest": "d", "problem": 0, "status": "reached",
+            "optimal": 1000.0, "cost": 1000.0 * (1 + percent / 100),
             "microseconds_per_move": published.microseconds, "memory_states": published.online * 256,
             "memory_bytes": 1000, "answer": None, "expansions": 60_000, "moves": 1000, "waits": 0, **more,
         }  # fmt: skip
