@@ -249,7 +249,7 @@ def _answers(lines: Mapping[str, Line]) -> Table:
             kinds = [row["answer"] for row in line.rows]
             shares = (f"{100 * kinds.count(kind) / len(kinds):.1f}%" for kind in ("straight", "record", "none"))
             rows.append([line.name, *shares, *(f"{_mean(group):,.2f}" if group else "" for group in (helped, alone))])
-    header = ("", "climbs straight", "finds a record", "finds none", "mean % with an answer", "mean % without")
+    header = ("", "climbs straight", "a record", "none", "mean % with one", "without")
     return Table(
         "What the database answered; walks ended by the move limit count as far as they had come", header, rows
     )
