@@ -312,6 +312,31 @@ def test_another_map_or_rule_is_refused(database: tuple[tb.Grid, Path]) -> None:
             tb.load_database(file, other)
 
 
+def test_roots_in_a_small_part_are_given_up() -> None:
+    """Half of the map is single cells cut off from all others: most roots have no path at all."""
+    cells = np.zeros((40, 21), bool)
+    cells[::2, ::2] = True
+    cells[1:20, :] = tb.generate.rooms((19, 21), room=6, seed=1)
+    world = tb.Grid(cells)
+    made = tb.prepare(world, None, records=5, seed=1)
+    assert len(made) == 5
+
+
+@pytest.mark.skipif(not COMPILED, reason="long paths")
+@pytest.mark.parametrize("mode", ["paths", "trees"])
+def test_long_paths_need_no_larger_workspace(mode: str) -> None:
+    """A path of thousands of cells in each chunk; what the searches borrow stays as large as it was."""
+    cells = np.ones((140, 140), bool)
+    cells[1::4, :-1] = cells[3::4, 1:] = False
+    world = tb.Grid(cells)
+
+    def heads(records: int) -> int:
+        tb.prepare(world, None, records=records, mode=mode)
+        return max(len(spare.queue.heads) for spare in world.spare)
+
+    assert heads(64) == heads(900)
+
+
 def test_prepare_refuses(tmp_path: Path) -> None:
     world = rooms()
     open_field = tb.Grid(np.ones((5, 5)))

@@ -315,7 +315,7 @@ def _add_reproduce(commands: Any) -> None:
         "  tba       TBA*: Time-Bounded A* (2009)\n"
         "  tbbfs     Time-Bounded Best-First Search (2014)\n"
         "  learning  LRTA*, LSS-LRTA* and daLSS-LRTA* beside HOG2's figures\n"
-        "  chapter   Real-time heuristic search for pathfinding (2011): Figure 15\n"
+        "  chapter   Real-time heuristic search in games (2011): Tables 1-5, Figure 15\n"
         "  dynamic-control: still to come",
         """\
 examples:
@@ -323,8 +323,8 @@ examples:
   timebound reproduce tbbfs --full --maps ~/movingai -o tbbfs
   timebound reproduce tba --dask tcp://scheduler:8786
 
-steps: plan (what is to be run), run, report; --steps report writes the report
-of what has been run so far.""",
+steps: plan (what is to be run), prepare (the databases), run, report; --steps
+report writes the report of what has been run so far.""",
     )
     parser.add_argument("paper", metavar="PAPER", help="tba, tbbfs, learning or chapter")
     size = parser.add_mutually_exclusive_group()
@@ -333,7 +333,9 @@ of what has been run so far.""",
     parser.add_argument("--maps", metavar="DIR", help="the MovingAI maps; default TIMEBOUND_MAPS, else generated maps")
     parser.add_argument("--jobs", type=_whole, metavar="N", help="threads, or local Dask workers; default: all cores")
     parser.add_argument("--dask", metavar="ADDRESS", help="run on a Dask cluster: its scheduler's address, or local")
-    parser.add_argument("--steps", metavar="STEP[,STEP]", default="plan,run,report", help="default: %(default)s")
+    parser.add_argument(
+        "--steps", metavar="STEP[,STEP]", default="plan,prepare,run,report", help="default: %(default)s"
+    )
     parser.add_argument("--export", metavar="FILE", action="append", default=[], help=".parquet or .csv of all records")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="default: timebound-PAPER")
     _json(parser)

@@ -43,6 +43,7 @@ CLIMB_LIMIT = 10_000  # steps, off-line
 PER_TREE = 400  # records taken from one Dijkstra search
 _CHUNK = {"paths": 64, "trees": PER_TREE}
 _TRIES = 1000  # random pairs for one record, before a map is called too easy
+_ROOTS = 20  # roots for one tree's records, before the same
 
 Progress = Callable[[int, int, str], None]
 
@@ -169,7 +170,8 @@ class _Maker:
         self._parts = world.parts()
         self._workspace = Workspace.of(world)
         self._search, self._counts = records(SEARCH), records(COUNTS)
-        self._path, self._subgoals = np.empty(4096, np.int64), np.empty(4096, np.int64)
+        # Room for any path: memory that is never touched costs nothing.
+        self._path, self._subgoals = np.empty(world.states, np.int64), np.empty(4096, np.int64)
 
     def close(self) -> None:
         self._workspace.release()
@@ -196,6 +198,17 @@ class _Maker:
         """Many records from one Dijkstra search: paths from the root, and parts of them."""
         self._search["g_weight"], self._search["h_weight"], self._search["reopen"] = WEIGHT_ONE, 0, 1
         random = np.random.default_rng([chunk.seed, chunk.number])
+        left = chunk.count
+        for _ in range(_ROOTS):
+            for record in self._from_root(random, left):
+                yield record
+                left -= 1
+            if left == 0:
+                return
+        raise WorldError("nearly all paths of this map need no subgoal: hill-climbing is enough here")
+
+    def _from_root(self, random: np.random.Generator, count: int) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Up to ``count`` records from one root; fewer if it lies in a small part of the map, cut off from the rest."""
         root = int(self._world.random_states(1, random)[0])
         clock = np.zeros(2, np.int64)
         view = self._world.view
@@ -203,8 +216,9 @@ class _Maker:
             view, self._workspace.table, self._workspace.queue, self._search, self._counts, root, clock
         ):
             self._workspace.enlarge()
-        made = 0
-        for _ in range(_TRIES * chunk.count):
+        made = in_vain = 0
+        while made < count and in_vain < _TRIES:
+            in_vain += 1
             end = int(self._world.random_states(1, random)[0])
             if end == root or self._parts[end] != self._parts[root]:
                 continue
@@ -216,10 +230,7 @@ class _Maker:
             subgoals = self._compressed(path)
             if len(subgoals):
                 yield int(path[0]), int(path[-1]), subgoals
-                made += 1
-                if made == chunk.count:
-                    return
-        raise WorldError("nearly all paths of this map need no subgoal: hill-climbing is enough here")
+                made, in_vain = made + 1, 0
 
     def _between(self, start: int, goal: int) -> np.ndarray:
         def attempt(path: np.ndarray) -> int:
@@ -235,8 +246,6 @@ class _Maker:
                 return self._path[len(self._path) - length :]
             if length == 0:
                 raise AssertionError("two connected cells have no path between them")
-            # Either the path or the search had no room; enlarging both is simple, and rare.
-            self._path = np.empty(2 * len(self._path), np.int64)
             self._workspace.enlarge()
 
     def _compressed(self, path: np.ndarray) -> np.ndarray:

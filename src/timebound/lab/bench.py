@@ -46,6 +46,7 @@ __all__ = [
     "doubtful",
     "format_table",
     "measure",
+    "measures_of",
     "open_world",
     "run",
     "scenario_beside",
@@ -309,11 +310,12 @@ def _optimum(world: AnyWorld, problem: Problem) -> float | None:
 
 @dataclass(frozen=True)
 class Entry:
-    """A competitor: an algorithm as the user wrote it, and its budget."""
+    """A competitor: an algorithm as the user wrote it, its budget, and its database if it was told apart."""
 
     text: str
     spec: Spec
     budget: Budget
+    database: Any = None
 
 
 def cross(specs: Iterable[str], budgets: Iterable[str | int | None]) -> list[Entry]:
@@ -348,6 +350,9 @@ def measure(world: Any, problem: Problem, entry: Entry, setting: Setting, change
     changes = None
     if setting.change_rate is not None:
         changes = RandomChanges(setting.change_rate, every=setting.change_every, seed=change_seed)
+    database = entry.database
+    if database is None:
+        database = database_for(world, entry.spec, setting.databases)
     result = solve(
         world,
         problem.start,
@@ -359,9 +364,9 @@ def measure(world: Any, problem: Problem, entry: Entry, setting: Setting, change
         optimal=problem.optimal,
         changes=changes,
         non_optimal=setting.non_optimal,
-        database=database_for(world, entry.spec, setting.databases),
+        database=database,
     )
-    return _measures(result)
+    return measures_of(result)
 
 
 def database_for(world: Any, spec: Spec, files: Sequence[str]) -> Any:
@@ -440,7 +445,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def _measures(result: Result) -> dict[str, Any]:
+def measures_of(result: Result) -> dict[str, Any]:
     """A result as one flat row: the numbers per move become their mean, median and maximum."""
     row = result.to_dict(path=False)
     spent = result.expansions_per_move

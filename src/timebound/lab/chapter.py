@@ -1,4 +1,4 @@
-"""Real-time heuristic search for game pathfinding (Bulitko et al., 2011): Figure 15. Its tables are still to come."""
+"""Real-time heuristic search for game pathfinding (Bulitko et al., 2011): Figure 15, and Tables 1 to 5 (knn.py)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import knn
 from .charts import Chart, Series
 from .experiment import Sweep, WorldSource
 from .paper import QUICK, Data, Item, Maps, Paper
@@ -19,10 +20,10 @@ RIVALS = {"ribs": (10.0, 1.0), "lrta*": (0.14, 1.5)}  # the paper's fits: factor
 
 
 def sweeps(scale: str, maps: Maps) -> list[Sweep]:
-    """The corner map, ever larger, from one end to the other."""
+    """kNN LRTA* and its rivals on large maps; the corner map, ever larger, from one end to the other."""
     sizes = SIZES[:-1] if scale == QUICK else SIZES
     worlds = tuple(WorldSource.generated("corner", side) for side in sizes)
-    return [Sweep("figure 15", worlds, tuple(RIVALS), corners=True)]
+    return [*knn.sweeps(scale, maps), Sweep("figure 15", worlds, tuple(RIVALS), corners=True)]
 
 
 def _states(row: Mapping[str, Any]) -> int:
@@ -81,6 +82,7 @@ PAPER = Paper(
     "Bulitko, Björnsson, Sturtevant and Lawrence: Real-time heuristic search for pathfinding in video games. 2011",
     sweeps,
     (
+        *knn.ITEMS,
         Item(
             "Figure 15",
             "RIBS and LRTA* on the corner map",

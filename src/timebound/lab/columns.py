@@ -61,9 +61,13 @@ def _columns() -> dict[str, Column]:
         Column("change_rate", "DOUBLE", "change rate"),
         Column("change_every", "BIGINT", "ticks between changes"),
         Column("non_optimal", "BOOLEAN", "whether non-optimal moves were counted"),
+        Column("database", "VARCHAR", "database, as it was made"),
+        Column("records", "BIGINT", "records in the database"),
+        Column("blocked", "DOUBLE", "share of the free cells blocked since, %"),
         Column("kind", "VARCHAR", "kind of run"),
         Column("status", "VARCHAR", "outcome"),
         Column("error", "VARCHAR", "what went wrong"),
+        Column("answer", "VARCHAR", "what the database said"),
     ]
     measures = [
         Column("suboptimality", "DOUBLE", "cost / optimal", better=-1, digits=3),
@@ -77,6 +81,7 @@ def _columns() -> dict[str, Column]:
         Column("states_per_move_mean", "DOUBLE", "states per move", better=-1, digits=1),
         Column("states_per_move_median", "DOUBLE", "states per move, median", better=-1, digits=1),
         Column("states_per_move_max", "BIGINT", "states on one move, most", "max", better=-1, digits=0),
+        Column("asking_moves", "BIGINT", "moves with more than one state", better=-1, digits=1),
         Column("back_moves", "BIGINT", "back-moves", better=-1, digits=1),
         Column("non_optimal_moves", "BIGINT", "non-optimal moves", better=-1, digits=1),
         Column("back_moves_percent", "DOUBLE", "back-moves, % of non-optimal", better=-1, digits=1),

@@ -12,22 +12,25 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..algorithms import parse_spec
 from ..episode import Agent, Budget, validate
-from ..errors import MapError
+from ..errors import MapError, ProblemError, SpecError
 from ..kernels.jit import sources_digest
 from ..worlds import generate
 from ..worlds.changes import RandomChanges
 from ..worlds.grid import Grid
 from ..worlds.problems import Problem, problems
-from .bench import Entry, Setting, measure, versions
+from .bench import Entry, Setting, measure, measures_of, versions
 from .columns import COLUMNS
+from .recipes import Recipe, opened
 
 __all__ = ["KINDS", "Chunk", "Run", "Sweep", "WorldSource", "chunks", "code_digest", "plan", "run_chunk"]
 
@@ -57,6 +60,11 @@ class WorldSource:
         name = f"{kind} {side}x{side}, seed {seed}{words}"
         return cls(name, generator=kind, shape=(side, side), seed=seed, options=tuple(sorted(options.items())))
 
+    def enlarged(self, factor: int) -> WorldSource:
+        """The same map with each cell as so many by so many, as the papers enlarge maps."""
+        stem = Path(self.name).stem if self.file is not None else self.name
+        return replace(self, name=f"{stem} x{factor}", scale=factor)
+
     def open(self) -> Grid:
         """The grid; made once per process, and a few are kept."""
         with _opening:
@@ -76,9 +84,23 @@ def _opened(source: WorldSource) -> Grid:
     return grid if source.scale == 1 else grid.scale(source.scale)
 
 
+def _walled(source: WorldSource, percent: float) -> Grid:
+    """The grid with that share of its free cells blocked at random; a larger share blocks the same cells, and more."""
+    grid = source.open()
+    with _opening:
+        return _walled_in(source, percent, grid)
+
+
+@lru_cache(maxsize=4)
+def _walled_in(source: WorldSource, percent: float, grid: Grid) -> Grid:
+    edited = grid.copy()
+    edited.block(grid.free & (np.random.default_rng(0).random(grid.shape) < percent / 100))
+    return edited
+
+
 @dataclass(frozen=True)
 class Sweep:
-    """Every algorithm with every budget on every problem of every world."""
+    """Every algorithm with every budget, and every database if it uses one, on every problem of every world."""
 
     name: str
     worlds: tuple[WorldSource, ...]
@@ -90,6 +112,8 @@ class Sweep:
     corners: bool = False  # one problem per world instead: from its first cell to its last
     setting: Setting = field(default_factory=Setting)
     kind: str = "episode"  # what is done with a problem: see KINDS
+    databases: tuple[Recipe, ...] = ()  # for the algorithms that use one
+    blocked: float = 0.0  # percent of the free cells that are blocked after the databases were made; kind "edited"
 
 
 @dataclass(frozen=True)
@@ -105,20 +129,23 @@ class Run:
     budget: str
     setting: Setting
     kind: str
+    database: Recipe | None = None
+    blocked: float = 0.0
 
     @cached_property
     def key(self) -> str:
         """A hash of what decides the outcome."""
         change = self.number if self.setting.change_rate is not None else 0
         places = *self.problem.start, *self.problem.goal
-        what = f"{self.digest} {places} {self.budget} {change} {_common(self.spec, self.setting, self.kind)}"
-        return blake2b(what.encode(), digest_size=12).hexdigest()
+        common = _common(self.spec, self.setting, self.kind, self.database, self.blocked)
+        return blake2b(f"{self.digest} {places} {self.budget} {change} {common}".encode(), digest_size=12).hexdigest()
 
 
 @lru_cache(maxsize=1024)
-def _common(spec: str, setting: Setting, kind: str) -> str:
+def _common(spec: str, setting: Setting, kind: str, database: Recipe | None, blocked: float) -> str:
     """What many runs have in common, as text."""
-    return json.dumps([_in_full(spec), _as_dict(setting), kind], sort_keys=True)
+    what = [_in_full(spec), _as_dict(setting), kind, None if database is None else str(database), blocked]
+    return json.dumps(what, sort_keys=True)
 
 
 _LONGEST = 100_000  # ticks after which a walk through a changing world is given up
@@ -147,6 +174,7 @@ def plan(sweep: Sweep, remembered: Drawn, progress: Callable[[str], None] | None
 
     ``remembered(key, draw)`` returns the problems drawn before under that key, or draws and keeps them.
     """
+    entries = [(spec, recipe) for spec in sweep.specs for recipe in _recipes(sweep, spec)]
     for source in sweep.worlds:
         if progress is not None:
             progress(source.name)
@@ -166,7 +194,7 @@ def plan(sweep: Sweep, remembered: Drawn, progress: Callable[[str], None] | None
         for number, (row, col, goal_row, goal_col, optimal) in enumerate(drawn):
             problem = Problem((row, col), (goal_row, goal_col), optimal)
             for budget in sweep.budgets:
-                for spec in sweep.specs:
+                for spec, recipe in entries:
                     yield Run(
                         source,
                         digest,
@@ -177,7 +205,21 @@ def plan(sweep: Sweep, remembered: Drawn, progress: Callable[[str], None] | None
                         str(Budget.of(None if budget == "none" else budget)),
                         sweep.setting,
                         sweep.kind,
+                        recipe,
+                        sweep.blocked,
                     )
+
+
+def _recipes(sweep: Sweep, spec: str) -> tuple[Recipe | None, ...]:
+    """The databases that an algorithm is to run with: the sweep's, or none if it uses none."""
+    if not parse_spec(spec).algorithm.database:
+        return (None,)
+    if not sweep.databases:
+        raise SpecError(
+            f"{spec} looks things up in a database, and the sweep {sweep.name!r} names none: "
+            "give it databases=(Recipe(records=10_000),)"
+        )
+    return sweep.databases
 
 
 @dataclass(frozen=True)
@@ -186,19 +228,20 @@ class Chunk:
 
     runs: tuple[Run, ...]
     jobs: int = 1
+    databases: str = ""  # the folder that their databases lie in
 
 
-def chunks(runs: Iterable[Run], size: int, jobs: int = 1) -> list[Chunk]:
+def chunks(runs: Iterable[Run], size: int, jobs: int = 1, databases: str = "") -> list[Chunk]:
     """Runs in order, cut where the world changes and after ``size`` of them."""
     made: list[Chunk] = []
     now: list[Run] = []
     for run in runs:
         if now and (len(now) >= size or run.world != now[-1].world):
-            made.append(Chunk(tuple(now), jobs))
+            made.append(Chunk(tuple(now), jobs, databases))
             now = []
         now.append(run)
     if now:
-        made.append(Chunk(tuple(now), jobs))
+        made.append(Chunk(tuple(now), jobs, databases))
     return made
 
 
@@ -214,11 +257,13 @@ def run_chunk(chunk: Chunk) -> list[dict[str, Any]]:
         before = time.perf_counter()
         error = None
         try:
+            if run.database is not None:
+                entry = replace(entry, database=opened(run.database.file(chunk.databases, run.digest), world))
             measures = KINDS[run.kind](world, run, entry)
         except Exception as problem:  # a defect: told in the report's first section
             measures = {"status": "error"}
             error = f"{type(problem).__name__}: {problem}"
-        record = always | _columns_of(run.setting) | measures
+        record = always | _columns_of(run.setting) | {"optimal": run.problem.optimal} | measures
         record["key"] = run.key
         record["map"] = run.world.name
         record["digest"] = run.digest
@@ -227,11 +272,13 @@ def run_chunk(chunk: Chunk) -> list[dict[str, Any]]:
         record["problem"] = run.number
         record["start"] = "{},{}".format(*run.problem.start)
         record["goal"] = "{},{}".format(*run.problem.goal)
-        record["optimal"] = run.problem.optimal
         record["spec"] = run.spec
         record["algorithm"] = _in_full(run.spec)
         record["budget"] = run.budget
         record["kind"] = run.kind
+        record["database"] = str(run.database) if run.database else None
+        record["records"] = run.database.records if run.database else None
+        record["blocked"] = run.blocked
         record["error"] = error
         record["wall_seconds"] = time.perf_counter() - before
         records.append(record)
@@ -294,10 +341,45 @@ def _heaped(source: WorldSource) -> Grid:
     return grid
 
 
+def _asked(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
+    """An episode of kNN LRTA*, with what its database answered and how many moves had more to do than to move.
+
+    The answer is of the last question: ``record``, ``none``, or ``straight`` if the goal could be climbed to.
+    """
+    problem, limit = run.problem, run.setting.move_limit
+    agent = Agent(
+        entry.spec, world, problem.start, problem.goal,
+        budget=entry.budget, move_limit=limit, database=entry.database,
+    ).run()  # fmt: skip
+    result = agent.result(problem.optimal)
+    planner: Any = agent._planner
+    quest = planner.state.quest[0]
+    answer = "record" if quest["record"] >= 0 else "straight" if quest["similar"] < 0 else "none"
+    return measures_of(result) | {"answer": answer, "asking_moves": int((result.expansions_per_move > 1).sum())}
+
+
+def _edited(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
+    """An episode on the map with cells blocked after the database was made, and the optimum as the map is now.
+
+    A problem that has no way any more, or whose start or goal is in a wall, ends as ``unreachable``.
+    """
+    grid = _walled(run.world, run.blocked)
+    start, goal = run.problem.start, run.problem.goal
+    try:
+        best = Agent("a*", grid, start, goal).run()
+    except ProblemError:
+        return {"status": "unreachable", "optimal": None}
+    if best.status != "reached":
+        return {"status": "unreachable", "optimal": None}
+    return measure(grid, Problem(start, goal, best.cost), entry, run.setting)
+
+
 KINDS: dict[str, Callable[[Grid, Run, Entry], dict[str, Any]]] = {
     "episode": _episode,
     "binary heap": _with_heap,
     "theorem 3": _bounded,
+    "asked": _asked,
+    "edited": _edited,
 }
 """What can be done with a problem."""
 

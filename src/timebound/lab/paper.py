@@ -107,11 +107,17 @@ class Rows(Sequence[Mapping[str, Any]]):
 
 
 class Data:
-    """The records of an experiment, by sweep."""
+    """The records of an experiment, by sweep, and the notes of its databases: see ``recipes.make``."""
 
-    def __init__(self, rows: Mapping[str, Sequence[Mapping[str, Any]]], complete: bool) -> None:
+    def __init__(
+        self,
+        rows: Mapping[str, Sequence[Mapping[str, Any]]],
+        complete: bool,
+        databases: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         self._rows = rows
         self.complete = complete
+        self.databases = databases
 
     def __getitem__(self, sweep: str) -> Rows:
         return Rows(self._rows.get(sweep, ()))

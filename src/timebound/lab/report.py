@@ -11,9 +11,20 @@ from pathlib import Path
 
 from .charts import Chart
 
-__all__ = ["CANNOT_TELL", "DIFFERS", "REPRODUCED", "Finding", "Section", "Table", "html", "markdown", "write_whole"]
+__all__ = [
+    "BEYOND",
+    "CANNOT_TELL",
+    "DIFFERS",
+    "REPRODUCED",
+    "Finding",
+    "Section",
+    "Table",
+    "html",
+    "markdown",
+    "write_whole",
+]
 
-REPRODUCED, DIFFERS, CANNOT_TELL = "reproduced", "differs", "cannot tell"
+REPRODUCED, DIFFERS, CANNOT_TELL, BEYOND = "reproduced", "differs", "cannot tell", "beyond the paper"
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,7 @@ h3{font-size:1rem;margin:1.2rem 0 .4rem}
 section{border-top:1px solid var(--line);padding:1.4rem 0}
 .head{display:flex;gap:.8rem;align-items:baseline;flex-wrap:wrap}
 .verdict{font-size:.8rem;font-weight:600;border:1.5px solid;border-radius:1rem;padding:.05rem .6rem;white-space:nowrap}
-.reproduced{color:var(--good)}.differs{color:var(--bad)}.cannot-tell{color:var(--none)}
+.reproduced{color:var(--good)}.differs{color:var(--bad)}.cannot-tell,.beyond-the-paper{color:var(--none)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.8rem 0}
 dt{color:var(--soft)}dd{margin:0}
 .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));gap:1rem;margin-top:1rem}

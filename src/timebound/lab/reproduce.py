@@ -15,8 +15,9 @@ from typing import Any
 from ..engine import on_dask, on_threads
 from ..errors import Error, nearest
 from ..warm import warm
-from .experiment import Run, chunks, code_digest, plan, run_chunk
+from .experiment import Run, WorldSource, chunks, code_digest, plan, run_chunk
 from .paper import NORMAL, Data, Maps, Paper, nothing
+from .recipes import Recipe, make, note_of, warm_up
 from .report import CANNOT_TELL, Document, Finding, Section, html, markdown, write_whole
 from .store import Store
 
@@ -26,7 +27,7 @@ PAPERS = ("tba", "tbbfs", "learning", "chapter")
 TO_COME = {
     "dynamic-control": "D LRTA*, PR LRTA* and their relatives (the figures of the 2008 JAIR paper)",
 }
-STEPS = ("plan", "run", "report")
+STEPS = ("plan", "prepare", "run", "report")
 _CHUNK_SECONDS = 2.0  # what a chunk should take, so that a crash costs little and commits cost nothing
 _CHUNK_MOST = 2048
 _COMMIT_SECONDS = 1.0  # small chunks share a commit: one takes some 10 ms
@@ -66,9 +67,8 @@ def reproduce(
     say: Say = print,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Plan the sweeps, run what has not been run, write the report. Everything goes to ``folder``."""
+    """Plan the sweeps, make the databases, run what has not been run, write the report: all in ``folder``."""
     folder, maps = Path(folder), maps or Maps.at(None)
-    began = time.perf_counter()
     with Store(folder / "runs.duckdb") as store:
         sweeps = {sweep.name: sweep for sweep in paper.sweeps(scale, maps)}
         if maps.replaced:
@@ -81,14 +81,19 @@ def reproduce(
         everything = {run.key: run for runs in planned.values() for run in runs}
         todo = _missing(store, everything)
         say(f"{paper.name}, {scale}: {len(everything):,} runs, {len(everything) - len(todo):,} of them made before")
+        wanted = {(run.digest, run.database): run.world for run in everything.values() if run.database is not None}
+        files = folder / "databases"
+        if "prepare" in steps:
+            _prepare(wanted, todo, files, jobs, dask, say, progress)
         if "run" in steps and todo:
-            _run(store, todo, jobs, dask, say, progress)
+            _run(store, todo, files, jobs, dask, say, progress)
         if "report" not in steps:
             return Outcome(folder, len(everything), {}, 0)
         rows = {row["key"]: row for row in store.rows()}
         data = {name: [rows[run.key] for run in runs if run.key in rows] for name, runs in planned.items()}
         left = len(_missing(store, everything))
-        document = _document(paper, data, scale, maps, left, time.perf_counter() - began)
+        notes = [note_of(recipe.file(files, digest)) for digest, recipe in wanted]
+        document = _document(paper, data, [note for note in notes if note], scale, maps, left)
     pictures = {}
     for section in document.sections:
         for chart in section.finding.charts:
@@ -114,16 +119,57 @@ def _missing(store: Store, everything: Mapping[str, Run]) -> list[Run]:
     return [run for key, run in everything.items() if key not in done]
 
 
-def _run(store: Store, todo: list[Run], jobs: int, dask: str | None, say: Say, progress: Progress | None) -> None:
+def _prepare(
+    wanted: Mapping[tuple[str, Recipe], WorldSource],
+    todo: list[Run],
+    folder: Path,
+    jobs: int,
+    dask: str | None,
+    say: Say,
+    progress: Progress | None,
+) -> None:
+    """Make the databases that runs still need, and those that nothing is known about."""
+    needed = {(run.digest, run.database) for run in todo}
+    missing = {}
+    for (digest, recipe), source in wanted.items():
+        file = recipe.file(folder, digest)
+        if not note_of(file).get("whole") or ((digest, recipe) in needed and not file.is_file()):
+            missing[digest, recipe] = source
+    if not missing:
+        return
+    total, done = sum(recipe.records for _, recipe in missing), 0
+    say(f"{_some(len(missing), 'database')} to make, {total:,} records in all")
+    warm_up({recipe.mode for _, recipe in missing})
+    began = time.perf_counter()
+    for (digest, recipe), source in missing.items():
+
+        def count(made: int, of: int, what: str, before: int = done) -> None:
+            if progress is not None:
+                progress(before + made, total, "records")
+
+        make(source.name, source.open(), recipe, recipe.file(folder, digest), jobs=jobs, dask=dask, progress=count)
+        done += recipe.records
+    say(f"{_some(len(missing), 'database')} made in {_duration(time.perf_counter() - began)}")
+
+
+def _run(
+    store: Store, todo: list[Run], files: Path, jobs: int, dask: str | None, say: Say, progress: Progress | None
+) -> None:
+    needed = {run.database.file(files, run.digest) for run in todo if run.database is not None}
+    absent = sum(not file.is_file() for file in needed)
+    if absent:
+        raise Error(f"{_some(absent, 'database')} must be made before the runs: add the step prepare")
+    folder = str(files.absolute())
     say("getting the kernels ready")
     warm(kinds=("grid",))  # before any thread or worker asks for them all at once
     # One run of each kind first: they count, and they tell what the rest will take.
-    kinds: dict[tuple[str, str, str, float | None], list[Run]] = {}
+    kinds: dict[tuple[Any, ...], list[Run]] = {}
     for run in todo:
-        kinds.setdefault((run.spec, run.budget, run.kind, run.setting.change_rate), []).append(run)
+        kind = run.spec, run.budget, run.kind, run.setting.change_rate, run.database, run.blocked
+        kinds.setdefault(kind, []).append(run)
     seconds: dict[str, float] = {}
     probe = [group[0] for group in kinds.values()]
-    records = _made(store, chunks(probe, 8, jobs), jobs, dask, len(probe), "kinds of run tried", progress)
+    records = _made(store, chunks(probe, 8, jobs, folder), jobs, dask, len(probe), "kinds of run tried", progress)
     for record in records:
         seconds[record["key"]] = record["wall_seconds"]
     each = {kind: seconds[group[0].key] for kind, group in kinds.items()}
@@ -133,7 +179,7 @@ def _run(store: Store, todo: list[Run], jobs: int, dask: str | None, say: Say, p
         return
     say(f"{len(rest):,} runs to make, about {_duration(ahead / jobs)} with {_some(jobs, 'job')}")
     size = max(1, min(_CHUNK_MOST, round(_CHUNK_SECONDS * len(rest) / max(ahead, 1e-9))))
-    for _ in _made(store, chunks(rest, size, jobs), jobs, dask, len(rest), "runs", progress):
+    for _ in _made(store, chunks(rest, size, jobs, folder), jobs, dask, len(rest), "runs", progress):
         pass
 
 
@@ -161,12 +207,12 @@ def _made(
 def _document(
     paper: Paper,
     data: Mapping[str, Sequence[Mapping[str, Any]]],
+    databases: Sequence[Mapping[str, Any]],
     scale: str,
     maps: Maps,
     left: int,
-    seconds: float,
 ) -> Document:
-    known = Data(data, left == 0)
+    known = Data(data, left == 0, databases)
     sections = []
     errors = []
     for item in paper.items:
@@ -210,8 +256,11 @@ def _document(
         ),
         "code": ", ".join(codes) + _commit(),
         "search time": f"{_duration(sum(row['planning_seconds'] or 0 for row in rows))} in all",
+        "databases": f"{len(databases)} made in {_duration(sum(n['wall_seconds'] or 0 for n in databases))}",
         "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
+    if not databases:
+        del facts["databases"]
     return Document(f"timebound reproduces {paper.name}", intro, sections, facts, errors)
 
 

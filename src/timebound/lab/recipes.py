@@ -1,0 +1,110 @@
+"""Databases that runs look things up in: made before the runs, kept in files, with a note of what making them took."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..databases.subgoals import Progress, SubgoalDatabase, load_database, prepare
+from ..worlds.generate import rooms
+from ..worlds.grid import Grid
+from .report import write_whole
+
+__all__ = ["Recipe", "make", "note_of", "opened", "warm_up"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a database is made with, on any map: the arguments of ``timebound prepare``.
+
+    >>> print(Recipe(10_000))
+    trees-10000-seed0
+    """
+
+    records: int
+    mode: str = "trees"
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.mode}-{self.records}-seed{self.seed}"
+
+    def file(self, folder: str | Path, digest: str) -> Path:
+        """Where the database of a map lies, given the map's hash."""
+        return Path(folder) / f"{digest[:16]}-{self}.db"
+
+
+_opening = threading.Lock()
+_open: dict[str, SubgoalDatabase] = {}
+
+
+def opened(file: str | Path, world: Grid) -> SubgoalDatabase:
+    """A database for this world; opened once per process, since its checksum takes a while."""
+    with _opening:
+        if str(file) not in _open:
+            _open[str(file)] = load_database(file, world)
+        return _open[str(file)]
+
+
+def note_of(file: Path) -> dict[str, Any]:
+    """What is known about the making of a database; empty if nothing is."""
+    try:
+        found = json.loads(file.with_suffix(".json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def warm_up(modes: set[str]) -> None:
+    """Compile what making records needs, so that no database's time includes that."""
+    for mode in sorted(modes):
+        prepare(Grid(rooms((16, 16), room=4, seed=1)), None, records=1, mode=mode)
+
+
+def make(
+    name: str,
+    world: Grid,
+    recipe: Recipe,
+    file: Path,
+    *,
+    jobs: int = 1,
+    dask: str | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Make a database, or go on with one that was begun. The note beside it adds up the time of all sittings.
+
+    ``core_seconds`` is what the processor was busy for; on a cluster, where that is not seen, wall time for each
+    worker.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    begun = note_of(file)
+    if file.is_file() and begun.get("whole"):
+        return
+    note = {"wall_seconds": 0.0, "core_seconds": 0.0, "sittings": 0, **begun}
+    note |= {**asdict(recipe), "map": name, "digest": world.digest, "rows": world.shape[0], "cols": world.shape[1]}
+    note |= {"jobs": jobs, "cores": os.cpu_count(), "whole": False}
+    note["sittings"] += 1
+    wall, busy = time.perf_counter(), time.process_time()
+
+    def count(done: int, total: int, what: str) -> None:
+        # After each part, so that one who pulls the plug loses only the time of parts that are lost too.
+        nonlocal wall, busy
+        now, now_busy = time.perf_counter(), time.process_time()
+        note["wall_seconds"] += now - wall
+        note["core_seconds"] += now_busy - busy if dask is None else (now - wall) * jobs
+        wall, busy = now, now_busy
+        write_whole(file.with_suffix(".json"), json.dumps(note, indent=1) + "\n")
+        if progress is not None:
+            progress(done, total, what)
+
+    if file.is_file():  # made elsewhere: what it took is not known
+        made, note["wall_seconds"], note["core_seconds"] = load_database(file, world), None, None
+    else:
+        made = prepare(world, file, **asdict(recipe), jobs=jobs, dask=dask, progress=count)
+        count(recipe.records, recipe.records, "records")
+    note |= {"states": made.states, "bytes": made.nbytes, "whole": True}
+    write_whole(file.with_suffix(".json"), json.dumps(note, indent=1) + "\n")

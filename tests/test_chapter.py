@@ -1,0 +1,273 @@
+"""Runs that need a database, edited maps, and the rules of the chapter's tables."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timebound as tb
+from helpers import COMPILED
+from timebound import engine
+from timebound.databases import subgoals
+from timebound.lab import bench, knn, paper, recipes, report, reproduce
+from timebound.lab.columns import deterministic
+from timebound.lab.experiment import Run, Sweep, WorldSource, chunks, plan, run_chunk
+from timebound.lab.recipes import Recipe
+from timebound.lab.store import Store
+
+SIDE = 30 if COMPILED else 16
+WORLD = WorldSource.generated("rooms", SIDE, 1, room=6 if COMPILED else 5)
+FEW, MANY = Recipe(8), Recipe(30, "paths", seed=2)
+SWEEP = Sweep(
+    "small", (WORLD,), (knn.KNN, "tba*"), (10_000,), 4, setting=bench.Setting(move_limit=5000), databases=(FEW, MANY)
+)
+
+
+def runs_of(sweep: Sweep) -> list[Run]:
+    return list(plan(sweep, lambda key, draw: draw()))
+
+
+def same(rows: list[dict]) -> list[tuple]:
+    return sorted(tuple((name, row[name]) for name in deterministic()) for row in rows)
+
+
+def small_paper(sweep: Sweep = SWEEP) -> paper.Paper:
+    def examine(data: paper.Data) -> report.Finding:
+        return report.Finding(report.REPRODUCED, f"{len(data.databases)} databases")
+
+    item = paper.Item("Table 9", "t", "c", "r", ("small",), examine)
+    return paper.Paper("small", "Nobody: Nothing. 2000", lambda scale, maps: [sweep], (item,))
+
+
+def made(folder: Path, **options: Any) -> list[dict]:
+    reproduce.reproduce(small_paper(), folder, **{"say": lambda text: None, "jobs": 1, **options})
+    with Store(folder / "runs.duckdb") as store:
+        return store.rows()
+
+
+# --- databases -----------------------------------------------------------------------------------------------------
+
+
+def test_each_database_is_a_run_of_its_own() -> None:
+    runs = runs_of(SWEEP)
+    assert len(runs) == 4 * 3
+    assert len({run.key for run in runs}) == len(runs)
+    assert {run.database for run in runs if run.spec == knn.KNN} == {FEW, MANY}
+    assert {run.database for run in runs if run.spec == "tba*"} == {None}
+    run = runs[0]
+    assert run.database is not None
+    for change in ({"database": replace(run.database, seed=9)}, {"database": None}, {"blocked": 1.0}):
+        assert replace(run, **change).key != run.key
+
+
+def test_a_sweep_must_name_its_databases() -> None:
+    with pytest.raises(tb.SpecError, match="the sweep 'small' names none"):
+        runs_of(replace(SWEEP, databases=()))
+
+
+def test_databases_are_made_once_before_the_runs(tmp_path: Path) -> None:
+    said: list[str] = []
+    rows = made(tmp_path, say=said.append)
+    assert not [row["error"] for row in rows if row["error"]]
+    assert any("2 databases to make, 38 records" in line for line in said)
+    files = sorted((tmp_path / "databases").glob("*.db"))
+    notes = [json.loads(file.with_suffix(".json").read_text()) for file in files]
+    assert {(note["records"], note["mode"], note["seed"]) for note in notes} == {(8, "trees", 0), (30, "paths", 2)}
+    world = WORLD.open()
+    for file, note in zip(files, notes, strict=True):
+        database = tb.load_database(file, world)
+        assert (note["states"], note["bytes"]) == (database.states, database.nbytes)
+        assert note["whole"]
+        assert note["wall_seconds"] > 0
+        assert note["core_seconds"] > 0
+    assert "2 made in" in (tmp_path / "report.md").read_text()
+    for row in rows:
+        if row["spec"] == knn.KNN:
+            database = tb.load_database(next(f for f in files if row["database"] in f.name), world)
+            start, goal = (tuple(map(int, row[name].split(","))) for name in ("start", "goal"))
+            result = tb.solve(world, start, goal, knn.KNN, budget=10_000, move_limit=5000, database=database)
+            assert (row["cost"], row["records"]) == (result.cost, len(database))
+    said.clear()
+    assert same(made(tmp_path, say=said.append)) == same(rows)
+    assert said == ["small, normal: 12 runs, 12 of them made before"]
+    # New runs find the files where they are; done runs do not need theirs.
+    (tmp_path / "runs.duckdb").unlink()
+    assert same(made(tmp_path, say=said.append)) == same(rows)
+    assert not any("to make, 38" in line for line in said)
+    files[0].unlink()
+    made(tmp_path, say=said.append)
+    assert not files[0].exists()
+
+
+def test_interrupted_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped while making records, and again while running: the same databases and records as without."""
+    rows = made(tmp_path / "whole")
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 8)
+    plain, made_before = subgoals._make_chunk, []
+
+    def stopped(world: Any, chunk: Any) -> Any:
+        if chunk.mode == "paths" and len(made_before) == 2:
+            raise KeyboardInterrupt
+        made_before.append(chunk)
+        return plain(world, chunk)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subgoals, "_make_chunk", stopped)
+        patch.setattr(recipes, "warm_up", lambda modes: None)
+        patch.setattr(reproduce, "warm_up", lambda modes: None)
+        with pytest.raises(KeyboardInterrupt):
+            made(tmp_path / "broken")
+    with pytest.raises(tb.Error, match="1 database must be made before the runs: add the step prepare"):
+        made(tmp_path / "broken", steps=["run"])
+    made(tmp_path / "broken", steps=["prepare"])
+    assert same(made(tmp_path / "broken")) == same(rows)
+    for file in (tmp_path / "whole" / "databases").glob("*.db"):
+        twin = tmp_path / "broken" / "databases" / file.name
+        assert twin.read_bytes() == file.read_bytes()
+        assert json.loads(twin.with_suffix(".json").read_text())["sittings"] == (2 if "paths" in file.name else 1)
+
+
+def test_a_database_from_elsewhere_is_used(tmp_path: Path) -> None:
+    made(tmp_path / "one", steps=["prepare"])
+    (tmp_path / "two").mkdir()
+    shutil.copytree(tmp_path / "one" / "databases", tmp_path / "two" / "databases", ignore=lambda *_: {"x"})
+    for note in (tmp_path / "two" / "databases").glob("*.json"):
+        note.unlink()
+    made(tmp_path / "two", steps=["prepare"])
+    for note in (tmp_path / "two" / "databases").glob("*.json"):
+        told = json.loads(note.read_text())
+        assert told["whole"]
+        assert told["wall_seconds"] is None
+    made(tmp_path / "two")
+    assert "2 made in" in (tmp_path / "two" / "report.md").read_text()
+
+
+@pytest.mark.skipif(not COMPILED, reason="starts processes; the same code runs above")
+def test_on_a_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    rows = made(tmp_path / "threads", jobs=2)
+    assert same(made(tmp_path / "cluster", jobs=2, dask="local")) == same(rows)
+
+
+# --- kinds of run --------------------------------------------------------------------------------------------------
+
+
+def records_of(sweep: Sweep, folder: Path) -> list[dict]:
+    reproduce.reproduce(small_paper(sweep), folder, steps=["prepare"], say=lambda text: None, jobs=1)
+    todo = chunks(runs_of(sweep), 99, 1, str(folder / "databases"))
+    return [record for records in engine.on_threads(run_chunk, todo, 1) for record in records]
+
+
+def test_what_the_database_answered(tmp_path: Path) -> None:
+    sweep = replace(SWEEP, specs=(knn.KNN,), budgets=("none",), kind="asked", problems=12)
+    records = records_of(sweep, tmp_path)
+    assert all(record["error"] is None for record in records)
+    assert {record["answer"] for record in records} >= {"record"}
+    assert {record["answer"] for record in records} <= {"record", "none", "straight"}
+    plain = {run.key: record for run, record in zip(runs_of(sweep), records, strict=True)}
+    assert len(plain) == len(records)
+    for record in records:
+        assert record["asking_moves"] <= 1
+        assert record["states_per_move_max"] <= knn.BOUND
+    again = records_of(replace(sweep, kind="episode"), tmp_path)
+    assert [r["cost"] for r in again] == [r["cost"] for r in records]
+
+
+def test_a_map_that_was_edited_since(tmp_path: Path) -> None:
+    sweep = replace(SWEEP, specs=(knn.KNN, "a*"), databases=(FEW,), problems=8, kind="edited")
+    still = records_of(sweep, tmp_path)
+    plain = records_of(replace(sweep, kind="episode"), tmp_path)
+    assert [r["cost"] for r in still] == [r["cost"] for r in plain]
+    assert [r["suboptimality"] for r in still] == [r["suboptimality"] for r in plain]
+    before = WORLD.open().digest
+    edited = records_of(replace(sweep, blocked=15.0), tmp_path)
+    assert WORLD.open().digest == before
+    assert {r["blocked"] for r in edited} == {15.0}
+    assert {r["status"] for r in edited} >= {"reached", "unreachable"}
+    assert not [r["error"] for r in edited if r["error"]]
+    for record, run in zip(edited, runs_of(replace(sweep, blocked=15.0)), strict=True):
+        if record["status"] == "reached":
+            assert record["optimal"] >= (run.problem.optimal or 0) - 1e-9
+            assert record["suboptimality"] >= 1 - 1e-9
+            assert run.spec != "a*" or record["suboptimality"] == pytest.approx(1)
+        else:
+            assert record["optimal"] is None or record["status"] == "move-limit"
+
+
+# --- the rules of the tables ---------------------------------------------------------------------------------------
+
+
+def told(side: int = 4096, hours: float = 0.5, **changes: float) -> paper.Data:
+    """Records that say what the paper says, but for the mean of the lines in ``changes``."""
+
+    def row(name: str, **more: Any) -> dict:
+        published = knn.PUBLISHED[name]
+        percent = changes.get(name, published.percent)
+        return {
+            "map": "m", "digest": "d", "problem": 0, "status": "reached",
+            "optimal": 1000.0, "cost": 1000.0 * (1 + percent / 100),
+            "microseconds_per_move": published.microseconds, "memory_states": published.online * 256,
+            "memory_bytes": 1000, "answer": None, "expansions": 60_000, "moves": 1000, "waits": 0, **more,
+        }  # fmt: skip
+
+    rows: dict[str, list[dict]] = {"knn": [], "tba": [], "a": [row("A*")]}
+    notes = []
+    for records in (10_000, 40_000, 60_000, 80_000):
+        name = f"kNN LRTA*({records})"
+        more = {"records": records, "database": f"trees-{records}", "answer": "record"}
+        rows["knn"].append(row(name, asking_moves=1, states_per_move_max=3000, **more))
+        size = knn.PUBLISHED[name].cumulative - knn.PUBLISHED[name].online
+        took = {"wall_seconds": 3600 * hours * records / 80_000, "core_seconds": 3600 * hours * records / 80_000}
+        notes.append(
+            {
+                "records": records, "mode": "trees", "whole": True, "rows": side, "cols": side, "jobs": 1,
+                "bytes": 1024 * size, "states": 256 * size, "map": "m", **took,
+            }
+        )  # fmt: skip
+    rows["tba"] = [row(f"TBA*({r})", budget=str(r)) for r in knn.TIME_SLICES]
+    return paper.Data(rows, True, notes)
+
+
+def test_the_papers_own_numbers_pass() -> None:
+    for item in knn.ITEMS:
+        if item.number != "Edits":
+            assert item.examine(told()).verdict == report.REPRODUCED, item.number
+
+
+def test_the_rules_can_fail() -> None:
+    def table_1(**changes: Any) -> str:
+        return knn.table_1(told(**changes)).verdict
+
+    assert table_1(**{"kNN LRTA*(80000)": 13.0}) == report.DIFFERS
+    assert table_1(**{"TBA*(100)": 11.0}) == report.DIFFERS
+    assert table_1(**{"TBA*(5)": 5000.0}) == report.DIFFERS
+    assert table_1(**{"TBA*(5)": 5000.0}, side=1024) == report.REPRODUCED  # not compared on smaller maps
+    assert knn.table_2(told(hours=1.1)).verdict == report.DIFFERS
+    assert knn.table_2(told(**{"kNN LRTA*(60000)": 11.0})).verdict == report.DIFFERS
+
+    data = told()
+    data["knn"][3]["status"] = "move-limit"
+    finding = knn.table_1(data)
+    assert finding.verdict == report.DIFFERS
+    assert ">= 11.96" in finding.because
+    data["knn"][3].update(asking_moves=2, memory_states=200_000)
+    assert knn.moves(data).verdict == report.DIFFERS
+    assert knn.table_4(data).verdict == report.DIFFERS
+    for note in data.databases:
+        note["bytes"] *= 3  # type: ignore[index]
+    assert knn.table_3(data).verdict == report.DIFFERS
+    assert knn.table_5(data).verdict == report.REPRODUCED
+    data["tba"][0]["memory_states"] = 1e9
+    assert knn.table_5(data).verdict == report.DIFFERS
+
+
+def test_without_notes_nothing_can_be_told() -> None:
+    data = told()
+    bare = paper.Data({name: list(data[name]) for name in ("knn", "tba", "a")}, True)
+    for rule in (knn.table_2, knn.table_3, knn.table_5):
+        assert rule(bare).verdict == report.CANNOT_TELL
