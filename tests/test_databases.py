@@ -84,7 +84,7 @@ def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> 
     world = tb.Grid(np.ones((30, 40)))
     states = world.random_states(2 * count, chance).astype(np.int32).reshape(2, count)
     coordinates = np.concatenate([world.points_of(states[0]), world.points_of(states[1])], axis=1)
-    order = subgoals._tree_order(coordinates)
+    order = subgoals.tree_order(coordinates)
     assert sorted(order) == list(range(count))
     records = kernel_records.Records(states[0][order], states[1][order], np.zeros(1, np.int32), np.zeros(1, np.int32))
     s, goal = (int(k) for k in world.random_states(2, chance))
@@ -282,7 +282,7 @@ def broken_files(whole: bytes) -> dict[str, tuple[bytes, str]]:
         "cut": (whole[:-70], "not complete"),
         "cut in the header": (whole[: first + 20], "not complete"),
         "no header": (files.MAGIC + (10).to_bytes(8, "little") + b"x" * 500, "not complete"),
-        "newer": (with_header(version=2), "newer timebound"),
+        "newer": (with_header(version=files.VERSION + 1), "newer timebound"),
         "damaged": (bytes(flipped), "checksum"),
         "another kind": (with_header(kind="d-lrta*"), "for d-lrta*"),
     }
