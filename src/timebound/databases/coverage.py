@@ -25,7 +25,7 @@ from ..engine import on_dask, on_threads, scheduler
 from ..errors import WorldError
 from ..kernels.climbing import CLIMB
 from ..kernels.records import tree_path
-from ..kernels.trails import GRAIN, Trails, answer, compress_both, distances, new_inquiry
+from ..kernels.trails import GRAIN, LEAF, Trails, answer, compress_both, distances, new_inquiry
 from ..kernels.workspace import records
 from ..worlds.grid import Grid
 from .subgoals import CLIMB_LIMIT, Maker, Progress, WorldCopy, frozen, keep, part_name, tree_order
@@ -37,14 +37,16 @@ PER_TREE = 8  # records that one may give
 DRAWS = 400  # problems tried on it
 BARS = (math.inf, 2.0, 1.5, 1.2, 1.1)  # of the optimal cost
 ENOUGH = 0.003  # the share of problems missing in a round at which the bar is lowered
+HUB = 8  # one cell of so many is a hub
 ASKED = 10, 250  # how the agent asks if it is not told otherwise: candidates, and steps of a climb
 
 
 class Trail(NamedTuple):
-    """A record: the points of an optimal path, start, subgoals and end, and what it costs to get to each."""
+    """A record, and the problem that it was made for."""
 
-    points: np.ndarray
-    walked: np.ndarray
+    points: np.ndarray  # of an optimal path: its subgoals, and its start and end if they are needed
+    walked: np.ndarray  # what it costs to get to each, in GRAINs
+    problem: np.ndarray  # start, goal and optimal cost
 
 
 class Search(NamedTuple):
@@ -78,7 +80,7 @@ def covering(
                 fresh: list[Trail] = []
                 for search in todo:
                     known = indexed(world, fresh)
-                    fresh += [trail for trail in found[search.number][0] if finder.lacks(known, trail, bar)]
+                    fresh += [trail for trail in found[search.number][0] if finder.lacks(known, trail.problem, bar)]
                 chosen += fresh
                 number += TREES
                 if progress is not None:
@@ -92,18 +94,21 @@ def covering(
     return indexed(world, chosen[:most])
 
 
-def indexed(world: Grid, trails: Sequence[Trail]) -> Trails:
-    """Records, and where each cell is a point of them."""
-    none = np.empty(0, np.int64)
-    points = np.concatenate([none, *(trail.points for trail in trails)])
-    walked = np.concatenate([none, *(trail.walked for trail in trails)])
-    first = np.cumsum([0, *(len(trail.points) for trail in trails)])
+def indexed(world: Grid, trails: Sequence[Trail], known: Trails | None = None) -> Trails:
+    """Records, after those of ``known``, and where each cell is a point of them."""
+    known = known or Trails(*(np.zeros(size, np.int32) for size in (0, 1, 0, 0, 1, 1, 0)))
+    points = np.concatenate([known.cells[known.points], *(trail.points for trail in trails)])
+    walked = np.concatenate([known.walked, *(trail.walked for trail in trails)])
+    ends = known.first[-1] + np.cumsum([len(trail.points) for trail in trails])
     cells, numbers = np.unique(points, return_inverse=True)
-    order = tree_order(world.points_of(cells))
+    hubs, others = np.split(np.argsort(-np.bincount(numbers), kind="stable"), [len(cells) // HUB])
+    order = np.concatenate([some[tree_order(world.points_of(cells[some]), LEAF)] for some in (hubs, others)])
     numbers = np.argsort(order)[numbers]
     used = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(cells)))])
     uses = np.argsort(numbers, kind="stable")
-    return frozen(Trails(*(a.astype(np.int32) for a in (numbers, first, walked, cells[order], used, uses))))
+    first = np.concatenate([known.first, ends])
+    arrays = numbers, first, walked, cells[order], np.array([len(hubs)]), used, uses
+    return frozen(Trails(*(array.astype(np.int32) for array in arrays)))
 
 
 def _searched(
@@ -150,6 +155,7 @@ def _search(world: Grid, known: Trails, search: Search) -> tuple[int, bytes]:
         lengths=np.array([len(trail.points) for trail in found], np.int64),
         points=np.concatenate([none, *(trail.points for trail in found)]),
         walked=np.concatenate([none, *(trail.walked for trail in found)]),
+        problems=np.concatenate([none, *(trail.problem for trail in found)]).reshape(-1, 3),
         tried=np.array(tried),
     )
     return search.number, out.getvalue()
@@ -157,11 +163,10 @@ def _search(world: Grid, known: Trails, search: Search) -> tuple[int, bytes]:
 
 def _unpacked(data: bytes) -> tuple[list[Trail], int]:
     with np.load(BytesIO(data)) as loaded:
-        cuts = np.cumsum(loaded["lengths"])[:-1]
-        if len(loaded["lengths"]) == 0:
-            return [], int(loaded["tried"])
-        pairs = zip(np.split(loaded["points"], cuts), np.split(loaded["walked"], cuts), strict=True)
-        return [Trail(points, walked) for points, walked in pairs], int(loaded["tried"])
+        ends = np.cumsum(loaded["lengths"])
+        points, walked, problems, tried = (loaded[name] for name in ("points", "walked", "problems", "tried"))
+    parts = [slice(end - length, end) for end, length in zip(ends, np.diff(ends, prepend=0), strict=True)]
+    return [Trail(points[part], walked[part], problems[k]) for k, part in enumerate(parts)], int(tried)
 
 
 class Finder(Maker):
@@ -169,6 +174,7 @@ class Finder(Maker):
 
     def __init__(self, world: Grid) -> None:
         super().__init__(world)
+        self._popular = np.zeros(world.states, np.int32)
         self._inquiry, self._climb = new_inquiry(ASKED[0], 1), records(CLIMB)
 
     def missing(self, search: Search, known: Trails) -> tuple[list[Trail], int]:
@@ -177,36 +183,52 @@ class Finder(Maker):
         root = int(self._world.random_states(1, random)[0])
         self._grow(root)
         found: list[Trail] = []
-        own = indexed(self._world, found)
+        own = known
         tried = 0
         for end in self._world.random_states(DRAWS, random):
             if end == root or self._parts[end] != self._parts[root]:
                 continue
             tried += 1
             path = self._traced(partial(tree_path, self._world.view, self._workspace.table, self._search, int(end)))
-            if random.integers(2):
-                path = path[::-1].copy()
-            whole = self._trail(path, path[:0])
-            if self.lacks(known, whole, search.bar) and self.lacks(own, whole, search.bar):
-                found.append(self._trail(path, self._compressed_both(path)))
+            problem = np.array([root, end, self._walked(path, path[:0])[-1]])
+            if self.lacks(own, problem, search.bar):
+                trail, own = self._added(own, path, problem, search.bar)
+                found.append(trail)
                 if len(found) == PER_TREE:
                     break
-                own = indexed(self._world, found)
         return found, tried
 
-    def lacks(self, known: Trails, trail: Trail, bar: float) -> bool:
-        """Whether an agent with these records would find no way as good as ``bar`` between the ends of a trail."""
+    def lacks(self, known: Trails, problem: np.ndarray, bar: float) -> bool:
+        """Whether an agent with these records would find no way as good as ``bar``."""
         if len(self._inquiry.marks) < len(known.cells):
             self._inquiry = new_inquiry(ASKED[0], 2 * len(known.cells))
-        start, goal = int(trail.points[0]), int(trail.points[-1])
+        start, goal, optimal = (int(number) for number in problem)
         cost = answer(self._world.view, known, self._inquiry, self._climb, start, goal, ASKED[1], CLIMB_LIMIT)
-        return bool(cost < 0 or cost > bar * trail.walked[-1])
+        return bool(cost < 0 or cost > bar * optimal)
 
-    def _trail(self, path: np.ndarray, subgoals: np.ndarray) -> Trail:
+    def _added(self, known: Trails, path: np.ndarray, problem: np.ndarray, bar: float) -> tuple[Trail, Trails]:
+        """A record for the problem, and all records with it.
+
+        Subgoals are corners, which many problems share; a start and an end are of use to few, and hide the subgoals
+        behind them from those who ask what is near. So they belong to a record only if it is not found without.
+        """
+        self._popular[known.cells] = np.diff(known.used)
+        subgoals = self._compressed_both(path)
+        points = np.concatenate([path[:1], subgoals, path[-1:]])
+        walked = self._walked(path, subgoals)
+        for part in (slice(1, -1), slice(0, -1), slice(1, None), slice(None)):
+            trail = Trail(points[part], walked[part], problem)
+            if len(trail.points):
+                every = indexed(self._world, [trail], known)
+                if not self.lacks(every, problem, bar):
+                    break
+        return trail, every
+
+    def _walked(self, path: np.ndarray, subgoals: np.ndarray) -> np.ndarray:
         walked = np.zeros(len(subgoals) + 2, np.int64)
         distances(self._world.view, path, subgoals, walked[1:])
-        return Trail(np.concatenate([path[:1], subgoals, path[-1:]]), walked // GRAIN)
+        return walked // GRAIN
 
     def _compressed_both(self, path: np.ndarray) -> np.ndarray:
         subgoals = np.empty(len(path), np.int64)
-        return subgoals[: compress_both(self._world.view, path, subgoals, CLIMB_LIMIT)]
+        return subgoals[: compress_both(self._world.view, path, self._popular, subgoals, CLIMB_LIMIT)]

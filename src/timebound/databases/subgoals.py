@@ -391,13 +391,13 @@ def _assembled(world: Grid, parts: Sequence[Path | BytesIO]) -> Records:
     return Records(starts[order], ends[order], first, moved.astype(np.int32))
 
 
-def tree_order(points: np.ndarray) -> np.ndarray:
-    """The order in which each part is split at its middle element by the coordinates in turn."""
+def tree_order(points: np.ndarray, leaf: int = 1) -> np.ndarray:
+    """The order in which each part with more than ``leaf`` is split at its middle by the coordinates in turn."""
     order = np.arange(len(points))
     todo = [(0, len(points), 0)]
     while todo:
         low, high, depth = todo.pop()
-        if high - low < 2:
+        if high - low <= leaf:
             continue
         middle = (low + high) // 2
         part = order[low:high]

@@ -21,6 +21,7 @@ from .workspace import records
 
 __all__ = [
     "GRAIN",
+    "LEAF",
     "Inquiry",
     "Trails",
     "answer",
@@ -32,9 +33,9 @@ __all__ = [
 ]
 
 GRAIN = 128  # integer costs per unit in which ways are measured, so that the longest fits into 32 bits
-NEAR = 4  # points looked at on either side, for each that is wanted
+NEAR = 2  # hubs, and points, looked at on either side for each that is wanted
 REACH = 1 << 14  # points of records looked at on either side, when ways are joined
-_LEAF = 8  # points below which a part of the tree is looked through one by one
+LEAF = 8  # cells in a part of the tree that is looked through one by one
 _FAR = np.int64(2**31 - 1)
 
 
@@ -44,15 +45,16 @@ class Trails(NamedTuple):
     points: np.ndarray  # int32[n]: start, subgoals and end of each record, as numbers of cells
     first: np.ndarray  # int32[records + 1]: where the points of each record begin
     walked: np.ndarray  # int32[n]: what the way from the record's start to each point costs, in GRAINs
-    cells: np.ndarray  # int32[c]: the states that are points, each once, in the order of a k-d tree over (row, col)
+    cells: np.ndarray  # int32[c]: the states that are points, each once: hubs, then others, each in a k-d tree's order
+    hubs: np.ndarray  # int32[1]: how many hubs there are: the cells that most records use
     used: np.ndarray  # int32[c + 1]: where the uses of each cell begin
     uses: np.ndarray  # int32[n]: the places of each cell in ``points``, rising
 
 
 QUESTION = np.dtype(
     [
-        ("side", np.int64),  # -1: not begun; 0: points near the start are tried; 1: points near the goal
-        ("near", np.int64),  # how many there are on this side
+        ("look", np.int64),  # what is tried: the constants below
+        ("near", np.int64),  # how many points there are
         ("tried", np.int64),  # how many of them have been tried
         ("allowed", np.int64),  # steps that the present climb may take
         ("left", np.int64),  # steps left for all climbs on this side
@@ -68,6 +70,7 @@ QUESTION = np.dtype(
         ("cost", np.int64),  # of the whole way, as far as estimates know, in GRAINs
     ]
 )
+NOTHING, HUBS_HERE, POINTS_HERE, HUBS_THERE, POINTS_THERE = range(-1, 4)  # near the start, and near the goal
 
 
 class Inquiry(NamedTuple):
@@ -99,7 +102,7 @@ def new_inquiry(candidates: int, cells: int) -> Inquiry:
 @inlined
 def reset(question):
     """A new question."""
-    question.side = -1
+    question.look = NOTHING
     question.starts = 0
     question.ends = 0
     question.stamp += 1
@@ -111,64 +114,74 @@ def reset(question):
 def next_climb(world, trails, inquiry, climb, s, goal, limit):
     """Note how the last climb ended and start the next; False if there is none, and the question is answered.
 
-    On either side the nearest points are tried, until enough have passed or the steps of as many climbs are used up.
+    On either side the nearest hubs are tried until half of those that are wanted have passed, then the nearest other
+    points; and no more steps are made than those of as many climbs. Without hubs, points of few records that lie close
+    together would hide the rest of the database.
     """
     question = inquiry.question[0]
     wanted = np.int64(inquiry.ends.shape[1])
-    if question.side < 0:
+    if question.look == NOTHING:
         _look_around(world, trails, inquiry, question, s, limit)
     else:
         question.left -= question.allowed - climb.left
         if climb.status == ARRIVED:
-            kept = question.starts if question.side == 0 else question.ends
-            inquiry.ends[question.side, kept, 0] = inquiry.near[question.tried]
-            inquiry.ends[question.side, kept, 1] = inquiry.unlike[question.tried] // GRAIN
-            if question.side == 0:
-                question.starts += 1
-            else:
+            side = 0 if question.look < HUBS_THERE else 1
+            kept = question.ends if side else question.starts
+            inquiry.ends[side, kept, 0] = inquiry.near[question.tried]
+            inquiry.ends[side, kept, 1] = inquiry.unlike[question.tried] // GRAIN
+            if side:
                 question.ends += 1
+            else:
+                question.starts += 1
         question.tried += 1
     while True:
-        kept = question.starts if question.side == 0 else question.ends
-        if question.tried < question.near and kept < wanted and question.left > 0:
+        here = question.look < HUBS_THERE
+        kept = question.starts if here else question.ends
+        enough = wanted if question.look == POINTS_HERE or question.look == POINTS_THERE else (wanted + 1) // 2
+        if question.tried < question.near and kept < enough and question.left > 0:
             point = np.int64(trails.cells[inquiry.near[question.tried]])
             question.allowed = min(limit, question.left)
-            if question.side == 0:
+            if here:
                 start_climb(world, climb, s, point, question.allowed)
             else:
                 start_climb(world, climb, point, goal, question.allowed)
             return True
-        if question.side == 1 or question.starts == 0:
+        if question.look == POINTS_THERE or (question.look == POINTS_HERE and question.starts == 0):
             _join(trails, inquiry.ends, inquiry.marks, question)
             return False
-        _look_around(world, trails, inquiry, question, goal, limit)
+        _look_around(world, trails, inquiry, question, s if question.look < POINTS_HERE else goal, limit)
 
 
 @inlined
 def _look_around(world, trails, inquiry, question, s, limit):
-    """Turn to the next side: the points near ``s``."""
-    question.side += 1
-    question.near = _nearest(world, trails.cells, s, inquiry.near, inquiry.unlike, inquiry.stack)
+    """Turn to what is tried next: hubs or points near ``s``."""
+    question.look += 1
     question.tried = 0
-    question.left = limit * inquiry.ends.shape[1]
+    hubs = np.int64(trails.hubs[0])
+    if question.look == HUBS_HERE or question.look == HUBS_THERE:
+        question.left = limit * inquiry.ends.shape[1]
+        low = np.int64(0)
+        high = hubs
+    else:
+        low = hubs
+        high = np.int64(trails.cells.shape[0])
+    question.near = _nearest(world, trails.cells, low, high, s, inquiry.near, inquiry.unlike, inquiry.stack)
 
 
 @inlined
-def _nearest(world, cells, s, found, unlike, stack):
-    """The numbers of the cells nearest to ``s``, as many as ``found`` has room for; returns how many there are."""
+def _nearest(world, cells, low, high, s, found, unlike, stack):
+    """Of the cells in a k-d tree those nearest to ``s``, as many as ``found`` has room for; returns how many."""
     wanted = np.int64(found.shape[0])
     target = aim(world, s)
     here = locate(world, s)
     count = 0
     height = 0
-    low = np.int64(0)
-    high = np.int64(cells.shape[0])
     depth = np.int64(0)
     bound = np.int64(0)  # no cell of this part is nearer than that
     while True:
         if high > low and (count < wanted or bound <= unlike[count - 1]):
             middle = (low + high) // 2
-            leaf = high - low <= _LEAF
+            leaf = high - low <= LEAF
             for i in range(low if leaf else middle, high if leaf else middle + 1):
                 cell = np.int64(cells[i])
                 count = insert(estimate(world, target, cell, locate(world, cell)), i, wanted, found, unlike, count)
@@ -282,11 +295,13 @@ def answer(world, trails, inquiry, climb, s, goal, limit, patience):
 
 
 @kernel
-def compress_both(world, path, subgoals, limit):
+def compress_both(world, path, popular, subgoals, limit):
     """Write the subgoals of a path and return how many there are. All can be climbed to from both their neighbours.
 
-    From the start on, each is the last corner that can be climbed to from the one before, and back. Optimal paths turn
-    at corners, so different ones have the same subgoals. Without a corner it is the farthest state.
+    From the start on, the farthest state is found that can be climbed to from the one before, and back. On the farther
+    half of the way there, the subgoal is the state that is a point of most other records, as ``popular`` says of every
+    state; if none is, the last corner, for optimal paths turn at corners; if there is none, the farthest state. So
+    records meet.
     """
     last = path.shape[0] - 1
     k = 0
@@ -301,10 +316,14 @@ def compress_both(world, path, subgoals, limit):
                 low = middle
             else:
                 high = middle
-        i = low
-        while i > k and not (_corner(world, path[i]) and _both_ways(world, path[k], path[i], limit)):
-            i -= 1
-        k = i if i > k else low
+        chosen = low
+        most = np.int64(-1)
+        for i in range(low, k + (low - k) // 2, -1):
+            value = 2 * np.int64(popular[path[i]]) + _corner(world, path[i])
+            if value > most and _both_ways(world, path[k], path[i], limit):
+                most = value
+                chosen = i
+        k = chosen
         subgoals[count] = path[k]
         count += 1
     return count
