@@ -25,7 +25,7 @@ from ..engine import on_dask, on_threads, scheduler
 from ..errors import WorldError
 from ..kernels.climbing import CLIMB
 from ..kernels.records import tree_path
-from ..kernels.trails import GRAIN, LEAF, Trails, answer, compress_both, distances, new_inquiry
+from ..kernels.trails import GRAIN, LEAF, Trails, answer, compress_both, distances, new_inquiry, no_trails
 from ..kernels.workspace import records
 from ..worlds.grid import Grid
 from .subgoals import CLIMB_LIMIT, Maker, Progress, WorldCopy, frozen, keep, part_name, tree_order
@@ -37,7 +37,7 @@ PER_TREE = 8  # records that one may give
 DRAWS = 400  # problems tried on it
 BARS = (math.inf, 2.0, 1.5, 1.2, 1.1)  # of the optimal cost
 ENOUGH = 0.003  # the share of problems missing in a round at which the bar is lowered
-HUB = 8  # one cell of so many is a hub
+HUB = 4  # one cell of so many is a hub
 ASKED = 10, 250  # how the agent asks if it is not told otherwise: candidates, and steps of a climb
 
 
@@ -96,7 +96,7 @@ def covering(
 
 def indexed(world: Grid, trails: Sequence[Trail], known: Trails | None = None) -> Trails:
     """Records, after those of ``known``, and where each cell is a point of them."""
-    known = known or Trails(*(np.zeros(size, np.int32) for size in (0, 1, 0, 0, 1, 1, 0)))
+    known = known or no_trails()
     points = np.concatenate([known.cells[known.points], *(trail.points for trail in trails)])
     walked = np.concatenate([known.walked, *(trail.walked for trail in trails)])
     ends = known.first[-1] + np.cumsum([len(trail.points) for trail in trails])

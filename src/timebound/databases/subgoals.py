@@ -1,7 +1,7 @@
 """Subgoal databases for kNN LRTA*: optimal paths between random states, compressed into a few subgoals each.
 
 A record is a path's start and end, and the subgoals between: states that a greedy agent can climb to one after the
-other. Two ways to make them, both from optimal paths:
+other. Two ways to make them, both from optimal paths between random states:
 
 * ``paths``: A* for every record, as published.
 * ``trees``: one Dijkstra search from a random root holds an optimal path to every state, and every part of such a path
@@ -9,6 +9,8 @@ other. Two ways to make them, both from optimal paths:
 
 Record i depends on the seed and on i alone (or on the tree it belongs to). So the file does not depend on the number
 of workers, nor on how often the work was interrupted.
+
+``coverage`` chooses them better than at random: see coverage.py.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from ..kernels.best_first import SEARCH
 from ..kernels.climbing import compress
 from ..kernels.layout import COUNTS, WEIGHT_ONE
 from ..kernels.records import Records, grow_tree, optimal_path, tree_path
-from ..kernels.trails import Trails
+from ..kernels.trails import Trails, no_trails
 from ..kernels.workspace import Workspace, records
 from ..worlds.grid import Grid
 from . import files
@@ -59,8 +61,10 @@ class SubgoalDatabase:
     settings: dict[str, Any]
 
     @classmethod
-    def empty(cls, world: Any) -> SubgoalDatabase:
+    def empty(cls, world: Any, coverage: bool = False) -> SubgoalDatabase:
         """One without records: an agent then does without."""
+        if coverage:
+            return cls(world.digest, frozen(no_trails()), {"records": 0, "coverage": True})
         none = np.empty(0, np.int32)
         return cls(world.digest, frozen(Records(none, none, np.zeros(1, np.int32), none)), {"records": 0})
 
@@ -204,25 +208,30 @@ class Maker:
     def tree(self, chunk: _Chunk) -> Iterator[tuple[int, int, np.ndarray]]:
         """Many records from one Dijkstra search: paths from the root, and parts of them."""
         random = np.random.default_rng([chunk.seed, chunk.number])
-        root = int(self._world.random_states(1, random)[0])
         view = self._world.view
-        self._grow(root)
         made = 0
-        for _ in range(_TRIES * chunk.count):
-            end = int(self._world.random_states(1, random)[0])
-            if end == root or self._parts[end] != self._parts[root]:
-                continue
-            path = self._traced(partial(tree_path, view, self._workspace.table, self._search, end))
-            # Any part of an optimal path is one: it begins anywhere, and may be walked either way.
-            path = path[int(random.integers(len(path) - 1)) if len(path) > 2 else 0 :]
-            if random.integers(2):
-                path = path[::-1].copy()
-            subgoals = self._compressed(path)
-            if len(subgoals):
-                yield int(path[0]), int(path[-1]), subgoals
-                made += 1
-                if made == chunk.count:
-                    return
+        pocket = True
+        while pocket:
+            root = int(self._world.random_states(1, random)[0])
+            self._grow(root)
+            for _ in range(_TRIES * chunk.count):
+                end = int(self._world.random_states(1, random)[0])
+                if end == root or self._parts[end] != self._parts[root]:
+                    continue
+                path = self._traced(partial(tree_path, view, self._workspace.table, self._search, end))
+                # Any part of an optimal path is one: it begins anywhere, and may be walked either way.
+                path = path[int(random.integers(len(path) - 1)) if len(path) > 2 else 0 :]
+                if random.integers(2):
+                    path = path[::-1].copy()
+                subgoals = self._compressed(path)
+                if len(subgoals):
+                    yield int(path[0]), int(path[-1]), subgoals
+                    made += 1
+                    if made == chunk.count:
+                        return
+            # A root that few cells are connected with gives nothing; another may.
+            sizes = np.bincount(self._parts)
+            pocket = sizes[self._parts[root]] < sizes[1:].max()
         raise WorldError("nearly all paths of this map need no subgoal: hill-climbing is enough here")
 
     def _grow(self, root: int) -> None:

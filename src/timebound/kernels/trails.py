@@ -29,6 +29,7 @@ __all__ = [
     "distances",
     "new_inquiry",
     "next_climb",
+    "no_trails",
     "reset",
 ]
 
@@ -49,6 +50,11 @@ class Trails(NamedTuple):
     hubs: np.ndarray  # int32[1]: how many hubs there are: the cells that most records use
     used: np.ndarray  # int32[c + 1]: where the uses of each cell begin
     uses: np.ndarray  # int32[n]: the places of each cell in ``points``, rising
+
+
+def no_trails() -> Trails:
+    """A database without records."""
+    return Trails(*(np.zeros(size, np.int32) for size in (0, 1, 0, 0, 1, 1, 0)))
 
 
 QUESTION = np.dtype(
