@@ -291,8 +291,10 @@ def test_the_index_of_a_covering_database(small_rounds: None) -> None:
     assert len(set(found.cells.tolist())) == len(found.cells)
     uses = np.diff(found.used)
     assert uses.sum() == len(found.points) == database.states
-    assert found.hubs[0] == len(found.cells) // coverage.HUB
-    assert uses[: found.hubs[0]].min(initial=1000) >= uses[found.hubs[0] :].max()
+    count = len(found.cells)
+    assert found.tiers.tolist() == [0, count - count // 4, count - count // 16, count]
+    for tier in found.tiers[1:-1]:
+        assert uses[:tier].max() <= uses[tier:].min(initial=1000)
     for cell in range(len(found.cells)):
         places = found.uses[found.used[cell] : found.used[cell + 1]].tolist()
         assert places == sorted(places) == np.flatnonzero(found.points == cell).tolist()
@@ -336,7 +338,7 @@ def test_the_question_for_parts(candidates: int, small_rounds: None) -> None:
             twin,
             stops_of(database),
             cells,
-            int(database.records.hubs[0]),
+            database.records.tiers.tolist(),
             problem.start,
             problem.goal,
             lambda a, b: octile(a, b) // trails.GRAIN,

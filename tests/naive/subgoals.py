@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 
@@ -39,19 +40,17 @@ def compress(world: Any, path: list[Any], limit: int) -> list[Any]:
     return subgoals
 
 
-def kept(
-    world: Any, cells: list[Any], hubs: int, near: Any, estimate: Any, climbs: Any, wanted: int, limit: int
-) -> Any:
-    """Of the cells nearest to ``near``, hubs first, those that pass: their numbers and estimates."""
+def kept(cells: list[Any], tiers: list[int], near: Any, estimate: Any, climbs: Any, wanted: int, limit: int) -> Any:
+    """Of the cells nearest to ``near``, tier by tier, those that pass: their numbers and estimates."""
     passed: list[tuple[int, int]] = []
     left = wanted * limit
-    for numbers, enough in ((range(hubs), (wanted + 1) // 2), (range(hubs, len(cells)), wanted)):
-        for far, number in sorted((estimate(cells[k], near), k) for k in numbers)[: 2 * wanted]:
-            if len(passed) >= enough or left <= 0:
+    for tier, (low, high) in enumerate(pairwise(tiers), start=1):
+        for far, number in sorted((estimate(cells[k], near), k) for k in range(low, high))[: 2 * wanted]:
+            if len(passed) >= wanted * tier // 3 or left <= 0:
                 break
-            trail, steps = climbs(cells[number], min(limit, left))
+            arrives, steps = climbs(cells[number], min(limit, left))
             left -= steps
-            if trail:
+            if arrives:
                 passed.append((number, far))
     return passed
 
@@ -60,7 +59,7 @@ def parts(
     world: Any,
     records: list[list[tuple[int, int]]],
     cells: list[Any],
-    hubs: int,
+    tiers: list[int],
     start: Any,
     goal: Any,
     estimate: Any,
@@ -89,12 +88,8 @@ def parts(
             here = best.target
         return False, steps
 
-    first = kept(world, cells, hubs, start, estimate, lambda cell, most: up(start, cell, most), wanted, limit)
-    last = (
-        kept(world, cells, hubs, goal, estimate, lambda cell, most: up(cell, goal, most), wanted, limit)
-        if first
-        else []
-    )
+    first = kept(cells, tiers, start, estimate, lambda cell, most: up(start, cell, most), wanted, limit)
+    last = kept(cells, tiers, goal, estimate, lambda cell, most: up(cell, goal, most), wanted, limit) if first else []
     ways = []
     for number, far in first:
         for record in records:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from ..engine import on_dask, on_threads, scheduler
 from ..errors import WorldError
 from ..kernels.climbing import CLIMB
 from ..kernels.records import tree_path
-from ..kernels.trails import GRAIN, LEAF, Trails, answer, compress_both, distances, new_inquiry, no_trails
+from ..kernels.trails import GRAIN, LEAF, TIERS, Trails, answer, compress_both, distances, new_inquiry, no_trails
 from ..kernels.workspace import records
 from ..worlds.grid import Grid
 from .subgoals import CLIMB_LIMIT, Maker, Progress, WorldCopy, frozen, keep, part_name, tree_order
@@ -37,7 +38,7 @@ PER_TREE = 8  # records that one may give
 DRAWS = 400  # problems tried on it
 BARS = (math.inf, 2.0, 1.5, 1.2, 1.1)  # of the optimal cost
 ENOUGH = 0.003  # the share of problems missing in a round at which the bar is lowered
-HUB = 4  # one cell of so many is a hub
+STEP = 4  # one cell of so many is in a higher tier
 ASKED = 10, 250  # how the agent asks if it is not told otherwise: candidates, and steps of a climb
 
 
@@ -101,13 +102,15 @@ def indexed(world: Grid, trails: Sequence[Trail], known: Trails | None = None) -
     walked = np.concatenate([known.walked, *(trail.walked for trail in trails)])
     ends = known.first[-1] + np.cumsum([len(trail.points) for trail in trails])
     cells, numbers = np.unique(points, return_inverse=True)
-    hubs, others = np.split(np.argsort(-np.bincount(numbers), kind="stable"), [len(cells) // HUB])
-    order = np.concatenate([some[tree_order(world.points_of(cells[some]), LEAF)] for some in (hubs, others)])
+    tiers = [0, *(len(cells) - len(cells) // STEP**k for k in range(1, TIERS)), len(cells)]
+    order = np.argsort(np.bincount(numbers), kind="stable")  # the most used come last
+    for a, b in pairwise(tiers):
+        order[a:b] = order[a:b][tree_order(world.points_of(cells[order[a:b]]), LEAF)]
     numbers = np.argsort(order)[numbers]
     used = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(cells)))])
     uses = np.argsort(numbers, kind="stable")
     first = np.concatenate([known.first, ends])
-    arrays = numbers, first, walked, cells[order], np.array([len(hubs)]), used, uses
+    arrays = numbers, first, walked, cells[order], np.array(tiers), used, uses
     return frozen(Trails(*(array.astype(np.int32) for array in arrays)))
 
 

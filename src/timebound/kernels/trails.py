@@ -22,6 +22,7 @@ from .workspace import records
 __all__ = [
     "GRAIN",
     "LEAF",
+    "TIERS",
     "Inquiry",
     "Trails",
     "answer",
@@ -34,7 +35,8 @@ __all__ = [
 ]
 
 GRAIN = 128  # integer costs per unit in which ways are measured, so that the longest fits into 32 bits
-NEAR = 2  # hubs, and points, looked at on either side for each that is wanted
+TIERS = 3
+NEAR = 2  # points of each tier looked at on either side, for each that is wanted
 REACH = 1 << 14  # points of records looked at on either side, when ways are joined
 LEAF = 8  # cells in a part of the tree that is looked through one by one
 _FAR = np.int64(2**31 - 1)
@@ -46,20 +48,20 @@ class Trails(NamedTuple):
     points: np.ndarray  # int32[n]: start, subgoals and end of each record, as numbers of cells
     first: np.ndarray  # int32[records + 1]: where the points of each record begin
     walked: np.ndarray  # int32[n]: what the way from the record's start to each point costs, in GRAINs
-    cells: np.ndarray  # int32[c]: the states that are points, each once: hubs, then others, each in a k-d tree's order
-    hubs: np.ndarray  # int32[1]: how many hubs there are: the cells that most records use
+    cells: np.ndarray  # int32[c]: the states that are points, each once: the tiers, each in the order of a k-d tree
+    tiers: np.ndarray  # int32[TIERS + 1]: where each tier begins; the last holds the few cells that most records use
     used: np.ndarray  # int32[c + 1]: where the uses of each cell begin
     uses: np.ndarray  # int32[n]: the places of each cell in ``points``, rising
 
 
 def no_trails() -> Trails:
     """A database without records."""
-    return Trails(*(np.zeros(size, np.int32) for size in (0, 1, 0, 0, 1, 1, 0)))
+    return Trails(*(np.zeros(size, np.int32) for size in (0, 1, 0, 0, TIERS + 1, 1, 0)))
 
 
 QUESTION = np.dtype(
     [
-        ("look", np.int64),  # what is tried: the constants below
+        ("look", np.int64),  # what is tried: the tiers near the start, then those near the goal; -1: not begun
         ("near", np.int64),  # how many points there are
         ("tried", np.int64),  # how many of them have been tried
         ("allowed", np.int64),  # steps that the present climb may take
@@ -76,7 +78,6 @@ QUESTION = np.dtype(
         ("cost", np.int64),  # of the whole way, as far as estimates know, in GRAINs
     ]
 )
-NOTHING, HUBS_HERE, POINTS_HERE, HUBS_THERE, POINTS_THERE = range(-1, 4)  # near the start, and near the goal
 
 
 class Inquiry(NamedTuple):
@@ -108,7 +109,7 @@ def new_inquiry(candidates: int, cells: int) -> Inquiry:
 @inlined
 def reset(question):
     """A new question."""
-    question.look = NOTHING
+    question.look = -1
     question.starts = 0
     question.ends = 0
     question.stamp += 1
@@ -120,31 +121,32 @@ def reset(question):
 def next_climb(world, trails, inquiry, climb, s, goal, limit):
     """Note how the last climb ended and start the next; False if there is none, and the question is answered.
 
-    On either side the nearest hubs are tried until half of those that are wanted have passed, then the nearest other
-    points; and no more steps are made than those of as many climbs. Without hubs, points of few records that lie close
-    together would hide the rest of the database.
+    On either side the nearest points of each tier are tried in turn, until the tier's share of those that are wanted
+    has passed; and no more steps are made than those of as many climbs. If the nearest of all were taken, points of few
+    records that lie close together would hide the rest of the database. They come first because climbs to them are
+    short.
     """
     question = inquiry.question[0]
     wanted = np.int64(inquiry.ends.shape[1])
-    if question.look == NOTHING:
+    if question.look < 0:
         _look_around(world, trails, inquiry, question, s, limit)
     else:
         question.left -= question.allowed - climb.left
         if climb.status == ARRIVED:
-            side = 0 if question.look < HUBS_THERE else 1
-            kept = question.ends if side else question.starts
+            side = question.look // TIERS
+            kept = question.starts if side == 0 else question.ends
             inquiry.ends[side, kept, 0] = inquiry.near[question.tried]
             inquiry.ends[side, kept, 1] = inquiry.unlike[question.tried] // GRAIN
-            if side:
-                question.ends += 1
-            else:
+            if side == 0:
                 question.starts += 1
+            else:
+                question.ends += 1
         question.tried += 1
     while True:
-        here = question.look < HUBS_THERE
+        here = question.look < TIERS
         kept = question.starts if here else question.ends
-        enough = wanted if question.look == POINTS_HERE or question.look == POINTS_THERE else (wanted + 1) // 2
-        if question.tried < question.near and kept < enough and question.left > 0:
+        share = wanted * (question.look % TIERS + 1) // TIERS
+        if question.tried < question.near and kept < share and question.left > 0:
             point = np.int64(trails.cells[inquiry.near[question.tried]])
             question.allowed = min(limit, question.left)
             if here:
@@ -152,25 +154,22 @@ def next_climb(world, trails, inquiry, climb, s, goal, limit):
             else:
                 start_climb(world, climb, point, goal, question.allowed)
             return True
-        if question.look == POINTS_THERE or (question.look == POINTS_HERE and question.starts == 0):
+        if question.look == 2 * TIERS - 1 or (question.look == TIERS - 1 and question.starts == 0):
             _join(trails, inquiry.ends, inquiry.marks, question)
             return False
-        _look_around(world, trails, inquiry, question, s if question.look < POINTS_HERE else goal, limit)
+        _look_around(world, trails, inquiry, question, s if question.look < TIERS - 1 else goal, limit)
 
 
 @inlined
 def _look_around(world, trails, inquiry, question, s, limit):
-    """Turn to what is tried next: hubs or points near ``s``."""
+    """Turn to what is tried next: a tier's points near ``s``."""
     question.look += 1
     question.tried = 0
-    hubs = np.int64(trails.hubs[0])
-    if question.look == HUBS_HERE or question.look == HUBS_THERE:
+    tier = question.look % TIERS
+    if tier == 0:
         question.left = limit * inquiry.ends.shape[1]
-        low = np.int64(0)
-        high = hubs
-    else:
-        low = hubs
-        high = np.int64(trails.cells.shape[0])
+    low = np.int64(trails.tiers[tier])
+    high = np.int64(trails.tiers[tier + 1])
     question.near = _nearest(world, trails.cells, low, high, s, inquiry.near, inquiry.unlike, inquiry.stack)
 
 
