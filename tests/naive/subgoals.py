@@ -46,7 +46,7 @@ def kept(cells: list[Any], tiers: list[int], near: Any, estimate: Any, climbs: A
     left = wanted * limit
     for tier, (low, high) in enumerate(pairwise(tiers), start=1):
         for far, number in sorted((estimate(cells[k], near), k) for k in range(low, high))[: 2 * wanted]:
-            if len(passed) >= wanted * tier // 3 or left <= 0:
+            if len(passed) >= max(1, wanted * (tier + 1) // 4) or left <= 0:
                 break
             arrives, steps = climbs(cells[number], min(limit, left))
             left -= steps

@@ -145,7 +145,7 @@ def next_climb(world, trails, inquiry, climb, s, goal, limit):
     while True:
         here = question.look < TIERS
         kept = question.starts if here else question.ends
-        share = wanted * (question.look % TIERS + 1) // TIERS
+        share = max(1, wanted * (question.look % TIERS + 2) // (TIERS + 1))
         if question.tried < question.near and kept < share and question.left > 0:
             point = np.int64(trails.cells[inquiry.near[question.tried]])
             question.allowed = min(limit, question.left)
