@@ -229,6 +229,10 @@ def told(side: int = 4096, hours: float = 0.5, **changes: float) -> paper.Data:
                 "bytes": 1024 * size, "states": 256 * size, "map": "m", **took,
             }
         )  # fmt: skip
+    covering = row("kNN LRTA*(10000)", records=1000, database="coverage-1000", answer="record", asking_moves=1)
+    covering |= {"states_per_move_max": 3000, "cost": 1000.0 * (1 + changes.get("coverage", 1000.0) / 100)}
+    rows["knn"].append(covering)
+    notes.append({**notes[0], "records": 1000, "coverage": True})
     rows["tba"] = [row(f"TBA*({r})", budget=str(r)) for r in knn.TIME_SLICES]
     return paper.Data(rows, True, notes)
 
@@ -247,6 +251,7 @@ def test_the_rules_can_fail() -> None:
     assert table_1(**{"TBA*(100)": 11.0}) == report.DIFFERS
     assert table_1(**{"TBA*(5)": 5000.0}) == report.DIFFERS
     assert table_1(**{"TBA*(5)": 5000.0}, side=1024) == report.REPRODUCED  # not compared on smaller maps
+    assert knn.coverage(told(coverage=7000.0)).verdict == report.DIFFERS  # 10,000 random records: 6851.62%
     assert knn.table_2(told(hours=1.1)).verdict == report.DIFFERS
     assert knn.table_2(told(**{"kNN LRTA*(60000)": 11.0})).verdict == report.DIFFERS
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,9 +21,10 @@ from hypothesis import strategies as st
 import timebound as tb
 from helpers import COMPILED, Case, grid_cases, points
 from naive import subgoals as naive
+from naive.worlds import NaiveGrid
 from timebound import cli
-from timebound.databases import files, subgoals
-from timebound.kernels import climbing
+from timebound.databases import coverage, files, subgoals
+from timebound.kernels import climbing, trails
 from timebound.kernels import records as kernel_records
 from timebound.kernels.jit import kernel
 
@@ -84,7 +86,7 @@ def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> 
     world = tb.Grid(np.ones((30, 40)))
     states = world.random_states(2 * count, chance).astype(np.int32).reshape(2, count)
     coordinates = np.concatenate([world.points_of(states[0]), world.points_of(states[1])], axis=1)
-    order = subgoals._tree_order(coordinates)
+    order = subgoals.tree_order(coordinates)
     assert sorted(order) == list(range(count))
     records = kernel_records.Records(states[0][order], states[1][order], np.zeros(1, np.int32), np.zeros(1, np.int32))
     s, goal = (int(k) for k in world.random_states(2, chance))
@@ -206,20 +208,28 @@ tb.prepare(world, sys.argv[1], records=4000, mode="paths", seed=2, jobs=2)
 """
 
 
+COVERING = """
+import sys, timebound as tb
+world = tb.Grid(tb.generate.rooms((96, 96), room=8, seed=1))
+tb.prepare(world, sys.argv[1], records=150, coverage=True, seed=2, jobs=2)
+"""
+
+
 @pytest.mark.skipif(not COMPILED, reason="kills processes; the same code runs above")
-def test_killed_at_random_moments(tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", [SCRIPT, COVERING], ids=["random", "coverage"])
+def test_killed_at_random_moments(script: str, tmp_path: Path) -> None:
     """SIGKILL, again and again; the file is that of a build which was left alone."""
     whole, broken = tmp_path / "whole.db", tmp_path / "broken.db"
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", SCRIPT, str(whole)], check=True)
+    subprocess.run([sys.executable, "-c", script, str(whole)], check=True)
     took = time.perf_counter() - began
     chance = random.Random(2)
     for _ in range(int(os.environ.get("TIMEBOUND_KILLS", "3"))):
-        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(broken)])
+        process = subprocess.Popen([sys.executable, "-c", script, str(broken)])
         time.sleep(chance.uniform(0.4, 0.9) * took)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    subprocess.run([sys.executable, "-c", SCRIPT, str(broken)], check=True)
+    subprocess.run([sys.executable, "-c", script, str(broken)], check=True)
     assert broken.read_bytes() == whole.read_bytes()
 
 
@@ -238,29 +248,225 @@ def test_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
 
         address = cluster.scheduler_address
         tb.prepare(world, tmp_path / "dask.db", records=1500, mode="paths", seed=2, dask=address, progress=kill_once)
+        covering = tb.prepare(world, None, records=60, seed=2, dask=address, coverage=True)
     assert killed
+    expected = tb.prepare(world, None, records=60, seed=2, coverage=True)
+    assert all(np.array_equal(a, b) for a, b in zip(covering.records, expected.records, strict=True))
     assert (tmp_path / "dask.db").read_bytes() == (tmp_path / "threads.db").read_bytes()
+
+
+# --- coverage ------------------------------------------------------------------------------------------------------
+
+
+def make_rounds_small(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(coverage, "TREES", 3 if COMPILED else 2)
+    patch.setattr(coverage, "PER_TREE", 4)
+    patch.setattr(coverage, "DRAWS", 60 if COMPILED else 8)
+    patch.setattr(coverage, "ENOUGH", 0.02 if COMPILED else 0.2)
+
+
+@pytest.fixture
+def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_rounds_small(monkeypatch)
+
+
+def stops_of(database: tb.SubgoalDatabase) -> list[list[tuple[int, int]]]:
+    """The records of a covering database: numbers of cells, and costs from the first."""
+    found = database.records
+    return [
+        list(zip(found.points[a:b].tolist(), found.walked[a:b].tolist(), strict=True))
+        for a, b in pairwise(found.first.tolist())
+    ]
+
+
+def octile(a: tuple[int, int], b: tuple[int, int]) -> int:
+    rows, cols = abs(a[0] - b[0]), abs(a[1] - b[1])
+    return 13860 * max(rows, cols) + (19601 - 13860) * min(rows, cols)
+
+
+def test_the_index_of_a_covering_database(small_rounds: None) -> None:
+    world = rooms()
+    database = tb.prepare(world, None, records=40 if COMPILED else 8, seed=1, coverage=True)
+    found = database.records
+    assert len(set(found.cells.tolist())) == len(found.cells)
+    uses = np.diff(found.used)
+    assert uses.sum() == len(found.points) == database.states
+    count = len(found.cells)
+    assert found.tiers.tolist() == [0, count - count // 4, count - count // 16, count]
+    for tier in found.tiers[1:-1]:
+        assert uses[:tier].max() <= uses[tier:].min(initial=1000)
+    for cell in range(len(found.cells)):
+        places = found.uses[found.used[cell] : found.used[cell + 1]].tolist()
+        assert places == sorted(places) == np.flatnonzero(found.points == cell).tolist()
+
+
+@pytest.mark.parametrize("rules", [{}, {"corners": "always"}, {"connectivity": 4}])
+def test_neighbouring_points_climb_both_ways(rules: dict, small_rounds: None) -> None:
+    world = tb.Grid(tb.generate.rooms((SIDE, SIDE), room=ROOM, seed=1), **rules)
+    database = tb.prepare(world, None, records=40 if COMPILED else 4, seed=3, coverage=True)
+    cells = database.records.cells.tolist()
+    for record in stops_of(database):
+        for (a, here), (b, there) in pairwise(record):
+            assert climbed(world.view, cells[a], cells[b], 10_000) > 0
+            assert climbed(world.view, cells[b], cells[a], 10_000) > 0
+            whole = tb.solve(world, world.point_of(cells[a]), world.point_of(cells[b]), "a*").cost
+            assert there - here == pytest.approx(whole * 13860 / trails.GRAIN, abs=1.5)
+
+
+@pytest.mark.parametrize("candidates", [1, 3, 10])
+def test_the_question_for_parts(candidates: int, small_rounds: None) -> None:
+    """The agent's way is one of the cheapest that there are between the points it may look at."""
+    world = rooms()
+    twin = NaiveGrid(world.free.astype(float).tolist())
+    database = tb.prepare(world, None, records=60 if COMPILED else 6, seed=1, coverage=True)
+    cells = points(world.points_of(database.records.cells))
+    answered = unanswered = 0
+    for problem in tb.problems(world, 40 if COMPILED else 4, seed=2):
+        limit = 30 if COMPILED else 10
+        agent = tb.agent(
+            f"knn-lrta*:candidates={candidates},climb={limit}",
+            world,
+            problem.start,
+            problem.goal,
+            database=database,
+        )
+        agent.step()
+        if naive.climb(twin, problem.start, problem.goal, limit) is not None:
+            assert agent._planner.state.quest["record"][0] == -1
+            continue
+        expected = naive.parts(
+            twin,
+            stops_of(database),
+            cells,
+            database.records.tiers.tolist(),
+            problem.start,
+            problem.goal,
+            lambda a, b: octile(a, b) // trails.GRAIN,
+            candidates,
+            limit,
+        )
+        question = agent._planner.state.inquiry.question
+        assert int(question["cost"][0]) == (-1 if expected is None else expected[0])
+        unanswered += expected is None
+        if expected is not None:
+            answered += 1
+            leave, change, board, arrive = (int(question[name][0]) for name in ("leave", "change", "board", "arrive"))
+            places = database.records.points.tolist()
+            assert [*naive.leg(places, leave, change), *naive.leg(places, board, arrive)[1:]] in expected[1]
+    assert (answered and unanswered) or not COMPILED
+
+
+def test_an_answer_is_what_the_agent_walks(small_rounds: None) -> None:
+    """Off-line and on-line agree; walks are legal, arrive, and cost what was said, or little more."""
+    world = rooms()
+    database = tb.prepare(world, None, records=300 if COMPILED else 8, seed=1, coverage=True)
+    inquiry, climb = trails.new_inquiry(10, len(database.records.cells)), coverage.records(climbing.CLIMB)
+    changed = 0
+    for problem in tb.problems(world, 60 if COMPILED else 4, seed=4):
+        start, goal = world.state_of(problem.start), world.state_of(problem.goal)
+        cost = trails.answer(world.view, database.records, inquiry, climb, start, goal, 250, 250)
+        agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=20_000)
+        agent.step()
+        state = agent._planner.state
+        assert (state.quest["record"][0] >= 0) == (cost > 0)
+        result = agent.run().result(problem.optimal)
+        tb.validate(world, result.path)
+        assert result.expansions_per_move[1:].max(initial=1) == 1
+        assert result.expansions_per_move[0] <= 1 + 21 * 250
+        if cost > 0:
+            assert state.inquiry.question["cost"][0] == cost == inquiry.question["cost"][0]
+            assert result.status == "reached"
+            # Estimates stand for the climbs at both ends, which may take a detour.
+            assert result.cost <= 1.5 * cost * trails.GRAIN / 13860
+            assert len({*points(result.path)}) >= 0.9 * len(result.path)  # it may walk to a point and back, no more
+            leave, change, board, arrive = (
+                int(state.inquiry.question[name][0]) for name in ("leave", "change", "board", "arrive")
+            )
+            assert database.records.points[change] == database.records.points[board]
+            changed += change not in (leave, board, arrive)
+    assert changed or not COMPILED
+
+
+def test_hardly_anything_is_missing(small_rounds: None) -> None:
+    """``records`` is the most there will be. Then nearly all problems have an answer, and a good one."""
+    world = tb.Grid(tb.generate.rooms((32, 32), room=8, seed=1)) if COMPILED else rooms()
+    database = tb.prepare(world, None, records=5000, seed=1, coverage=True)
+    assert 3 < len(database) < 2500
+    ratios = [
+        tb.solve(
+            world, p.start, p.goal, "knn-lrta*", database=database, optimal=p.optimal, move_limit=20_000
+        ).suboptimality
+        for p in tb.problems(world, 60 if COMPILED else 5, seed=5)
+    ]
+    assert np.mean(ratios) < 1.3 or not COMPILED
+    with pytest.raises(tb.WorldError, match="climbing is enough"):
+        tb.prepare(tb.Grid(np.ones((5, 5))), None, records=3, coverage=True)
+
+
+def test_covering_bytes_whatever_the_jobs(tmp_path: Path, small_rounds: None) -> None:
+    world = rooms()
+    count = 60 if COMPILED else 5
+    made = []
+    for jobs in (1, 3):
+        database = tb.prepare(world, tmp_path / f"{jobs}.db", records=count, seed=5, jobs=jobs, coverage=True)
+        assert len(database) == count
+        assert database.settings["coverage"] is True
+        made.append((tmp_path / f"{jobs}.db").read_bytes())
+    assert made[0] == made[1]
+    here = tb.prepare(world, None, records=count, seed=5, coverage=True)
+    assert all(np.array_equal(a, b) for a, b in zip(here.records, database.records, strict=True))
+    tb.prepare(world, tmp_path / "other.db", records=count, seed=6, coverage=True)
+    assert (tmp_path / "other.db").read_bytes() != made[0]
+    assert not list(tmp_path.glob("*.parts"))
+
+
+def test_interrupted_rounds(tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = rooms()
+    count = 40 if COMPILED else 12
+    file = tmp_path / "r.db"
+    tb.prepare(world, file, records=count, seed=5, coverage=True)
+    whole = file.read_bytes()
+    file.unlink()
+    search, numbers = coverage._search, []
+
+    def stops(world, known, one):
+        if len(numbers) == coverage.TREES + 1:  # in the second round
+            raise KeyboardInterrupt
+        numbers.append(one.number)
+        return search(world, known, one)
+
+    monkeypatch.setattr(coverage, "_search", stops)
+    with pytest.raises(KeyboardInterrupt):
+        tb.prepare(world, file, records=count, seed=5, coverage=True)
+    with pytest.raises(tb.DatabaseError, match="parts of another database"):
+        tb.prepare(world, file, records=count, seed=5)
+    monkeypatch.setattr(
+        coverage, "_search", lambda world, known, one: numbers.append(one.number) or search(world, known, one)
+    )
+    tb.prepare(world, file, records=count, seed=5, coverage=True)
+    assert numbers == list(range(len(numbers)))  # none was searched twice
+    assert file.read_bytes() == whole
 
 
 # --- files ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> tuple[tb.Grid, Path]:
+@pytest.fixture(params=[False, True], ids=["random", "coverage"])
+def database(tmp_path: Path, request: pytest.FixtureRequest, small_rounds: None) -> tuple[tb.Grid, Path]:
     world = rooms()
-    tb.prepare(world, tmp_path / "r.db", records=20, seed=1)
+    tb.prepare(world, tmp_path / "r.db", records=20 if COMPILED else 5, seed=1, coverage=request.param)
     return world, tmp_path / "r.db"
 
 
 def test_files_are_mapped(database: tuple[tb.Grid, Path]) -> None:
     world, file = database
     opened = tb.load_database(file, world)
-    base = opened.records.starts
+    base = opened.records.first
     while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
         base = base.base
     assert isinstance(base, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
-        opened.records.starts[0] = 1
+        opened.records.first[0] = 1
     assert opened.settings["seed"] == 1
 
 
@@ -282,7 +488,7 @@ def broken_files(whole: bytes) -> dict[str, tuple[bytes, str]]:
         "cut": (whole[:-70], "not complete"),
         "cut in the header": (whole[: first + 20], "not complete"),
         "no header": (files.MAGIC + (10).to_bytes(8, "little") + b"x" * 500, "not complete"),
-        "newer": (with_header(version=2), "newer timebound"),
+        "newer": (with_header(version=files.VERSION + 1), "newer timebound"),
         "damaged": (bytes(flipped), "checksum"),
         "another kind": (with_header(kind="d-lrta*"), "for d-lrta*"),
     }
@@ -343,6 +549,7 @@ def test_prepare_refuses(tmp_path: Path) -> None:
     for call, error, words in (
         (lambda: tb.prepare(world, tmp_path / "x", records=0), tb.SpecError, "at least 1"),
         (lambda: tb.prepare(world, tmp_path / "x", mode="magic"), tb.SpecError, "paths or trees"),
+        (lambda: tb.prepare(world, None, mode="paths", coverage=True), tb.SpecError, "mode is trees"),
         (lambda: tb.prepare(world, tmp_path / "no" / "x"), tb.DatabaseError, "no folder"),
         (lambda: tb.prepare(tb.Graph([0], [1]), tmp_path / "x"), tb.WorldError, "for grids"),
         (lambda: tb.prepare(tb.Grid([[1, 2]]), tmp_path / "x"), tb.WorldError, "cost the same"),
@@ -352,7 +559,7 @@ def test_prepare_refuses(tmp_path: Path) -> None:
             call()
 
 
-def test_prepare_command(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepare_command(tmp_path: Path, capsys, small_rounds: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rooms().save("r.map")
     arguments = ["prepare", "r.map", "--for", "knn-lrta*", "--records", "12", "--jobs", "1"]
@@ -362,6 +569,13 @@ def test_prepare_command(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
     told = json.loads(capsys.readouterr().out)
     assert (told["records"], told["mode"], told["bytes"]) == (12, "trees", Path("s.db").stat().st_size)
     assert Path("r.db").read_bytes() == Path("s.db").read_bytes()
+    assert told["coverage"] is False
+    assert cli.main([*arguments, "--coverage", "-o", "c.db"]) == 0
+    out = capsys.readouterr().out
+    assert "points each" in out
+    world = tb.Grid.load("r.map")
+    assert tb.load_database("c.db", world).settings["coverage"] is True
+    assert ("no more" in out) == (len(tb.load_database("c.db", world)) < 12)
     assert cli.main(["prepare", "r.map", "--for", "a*", "-o", "x.db"]) == 2
     assert "needs no database" in capsys.readouterr().err
 
@@ -369,9 +583,10 @@ def test_prepare_command(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
 # --- kNN LRTA* on-line ---------------------------------------------------------------------------------------------
 
 
-def test_without_records_it_is_lrta() -> None:
+@pytest.mark.parametrize("covers", [False, True])
+def test_without_records_it_is_lrta(covers: bool) -> None:
     world = rooms()
-    empty = tb.SubgoalDatabase.empty(world)
+    empty = tb.SubgoalDatabase.empty(world, coverage=covers)
     for problem in tb.problems(world, 5 if COMPILED else 1, seed=3, cost=(10, 40 if COMPILED else 12)):
         plain = tb.solve(world, problem.start, problem.goal, "lrta*")
         result = tb.solve(world, problem.start, problem.goal, "knn-lrta*", database=empty)
@@ -410,10 +625,11 @@ def test_a_walk_follows_its_record(tmp_path: Path) -> None:
     assert followed > 3 or not COMPILED
 
 
+@pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
 @pytest.mark.parametrize("budget", [1, 7, "20us"])
-def test_a_small_budget_spreads_the_question(budget: int | str) -> None:
+def test_a_small_budget_spreads_the_question(budget: int | str, covers: bool, small_rounds: None) -> None:
     world = rooms()
-    database = tb.prepare(world, None, records=200 if COMPILED else 10, seed=1)
+    database = tb.prepare(world, None, records=200 if COMPILED else 10, seed=1, coverage=covers)
     for problem in tb.problems(world, 4 if COMPILED else 1, seed=5):
         whole = tb.solve(world, problem.start, problem.goal, "knn-lrta*", database=database, move_limit=5000)
         sliced = tb.solve(
@@ -425,15 +641,23 @@ def test_a_small_budget_spreads_the_question(budget: int | str) -> None:
             assert sliced.expansions_per_move.max() <= budget
 
 
-@given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.02, 0.1, 0.3]))
-def test_edits_do_not_mislead_it(seed: int, share: float) -> None:
+@cache
+def small_database(side: int, seed: int, covers: bool) -> tb.SubgoalDatabase:
+    world = tb.Grid(tb.generate.rooms((side, side), room=5, seed=seed))
+    with pytest.MonkeyPatch.context() as patch:
+        make_rounds_small(patch)
+        try:
+            return tb.prepare(world, None, records=40 if COMPILED else 5, seed=1, coverage=covers)
+        except tb.WorldError:
+            return tb.SubgoalDatabase.empty(world, covers)
+
+
+@given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.02, 0.1, 0.3]), covers=st.booleans())
+def test_edits_do_not_mislead_it(seed: int, share: float, covers: bool) -> None:
     """Walls fall on the records' paths while it walks; it arrives if there is a way, and says so if not."""
     side = 20 if COMPILED else 8
     world = tb.Grid(tb.generate.rooms((side, side), room=5, seed=seed % 5))
-    try:
-        database = tb.prepare(world, None, records=40 if COMPILED else 5, seed=1)
-    except tb.WorldError:
-        database = tb.SubgoalDatabase.empty(world)
+    database = small_database(side, seed % 5, covers)
     (problem,) = tb.problems(world, 1, seed=seed % 1000)
     agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=200_000)
     agent.run(4)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from .errors import Error
 
-__all__ = ["on_dask", "on_threads"]
+__all__ = ["on_dask", "on_threads", "scheduler"]
+
+_NO_DASK = "running on a cluster needs Dask: pip install 'timebound[dask]'"
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,21 +47,33 @@ def on_dask(work: Callable[..., R], todo: Sequence[T], address: str, jobs: int, 
     chunk needs besides itself: it goes to each worker once, and to ``work`` as its second argument.
     """
     try:
-        from dask.distributed import Client, LocalCluster, as_completed
+        from dask.distributed import Client, as_completed
     except ImportError:
-        raise Error("running on a cluster needs Dask: pip install 'timebound[dask]'") from None
-    cluster = LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) if address == "local" else None
+        raise Error(_NO_DASK) from None
+    with scheduler(address, jobs) as reachable:
+        try:
+            client = Client(reachable, timeout="10s")
+        except (OSError, ValueError) as problem:
+            raise Error(f"there is no Dask scheduler at {address}: {problem}") from None
+        try:
+            extra = () if shared is None else ([client.scatter(shared, broadcast=True)] * len(todo),)
+            futures = client.map(work, todo, *extra, pure=False, retries=2)
+            for future in as_completed(futures):
+                yield future.result()
+                future.release()
+        finally:
+            client.close()
+
+
+@contextmanager
+def scheduler(address: str, jobs: int) -> Iterator[str]:
+    """The address of a scheduler; for ``local``, of one with ``jobs`` workers that is stopped at the end."""
+    if address != "local":
+        yield address
+        return
     try:
-        client = Client(cluster if cluster is not None else address, timeout="10s")
-    except (OSError, ValueError) as problem:
-        raise Error(f"there is no Dask scheduler at {address}: {problem}") from None
-    try:
-        extra = () if shared is None else ([client.scatter(shared, broadcast=True)] * len(todo),)
-        futures = client.map(work, todo, *extra, pure=False, retries=2)
-        for future in as_completed(futures):
-            yield future.result()
-            future.release()
-    finally:
-        client.close()
-        if cluster is not None:
-            cluster.close()
+        from dask.distributed import LocalCluster
+    except ImportError:
+        raise Error(_NO_DASK) from None
+    with LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster.scheduler_address

@@ -108,19 +108,23 @@ def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str,
         for algorithm in algorithms:
             if algorithm.refuses is None or algorithm.refuses(world) is None:
                 spec = Spec(algorithm, algorithm.settle({}))
-                yield (
-                    f"{kind}: {algorithm.name}",
-                    # Some algorithms cannot do without a budget; none minds a generous one.
-                    lambda spec=spec: solve(  # type: ignore[misc]
-                        world,  # noqa: B023
-                        start,  # noqa: B023
-                        goal,  # noqa: B023
-                        spec,
-                        budget=1000,
-                        move_limit=1000,
-                        database=SubgoalDatabase.empty(world) if spec.algorithm.database else None,  # noqa: B023
-                    ),
-                )
+                databases: list[SubgoalDatabase | None] = [None]
+                if algorithm.database:
+                    databases = [SubgoalDatabase.empty(world, coverage) for coverage in (False, True)]
+                for database in databases:
+                    yield (
+                        f"{kind}: {algorithm.name}",
+                        # Some algorithms cannot do without a budget; none minds a generous one.
+                        lambda spec=spec, database=database: solve(  # type: ignore[misc]
+                            world,  # noqa: B023
+                            start,  # noqa: B023
+                            goal,  # noqa: B023
+                            spec,
+                            budget=1000,
+                            move_limit=1000,
+                            database=database,
+                        ),
+                    )
         yield f"{kind}: check and draw problems", lambda: _rest(world, start, goal)  # noqa: B023
 
 

@@ -1,7 +1,8 @@
-"""Hill-climbing and path compression as the chapter on kNN LRTA* tells them."""
+"""Hill-climbing and path compression as the chapter on kNN LRTA* tells them; and the question for parts of records."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 
@@ -37,3 +38,83 @@ def compress(world: Any, path: list[Any], limit: int) -> list[Any]:
         subgoals.append(path[low])
         k = low
     return subgoals
+
+
+def kept(cells: list[Any], tiers: list[int], near: Any, estimate: Any, climbs: Any, wanted: int, limit: int) -> Any:
+    """Of the cells nearest to ``near``, tier by tier, those that pass: their numbers and estimates."""
+    passed: list[tuple[int, int]] = []
+    left = wanted * limit
+    for tier, (low, high) in enumerate(pairwise(tiers), start=1):
+        for far, number in sorted((estimate(cells[k], near), k) for k in range(low, high))[: 2 * wanted]:
+            if len(passed) >= max(1, wanted * (tier + 1) // 4) or left <= 0:
+                break
+            arrives, steps = climbs(cells[number], min(limit, left))
+            left -= steps
+            if arrives:
+                passed.append((number, far))
+    return passed
+
+
+def parts(
+    world: Any,
+    records: list[list[tuple[int, int]]],
+    cells: list[Any],
+    tiers: list[int],
+    start: Any,
+    goal: Any,
+    estimate: Any,
+    wanted: int,
+    limit: int,
+) -> tuple[int, list[Any]] | None:
+    """The cheapest way by parts of one or two records: its cost, and the points on it; None if there is no way.
+
+    A record is a list of (cell number, cost from its start). ``estimate`` is in the same unit.
+    """
+
+    def up(here: Any, there: Any, most: int) -> tuple[bool, int]:
+        """Whether the climb arrives, and the steps it took: a last one shows that the climber is stuck."""
+        trail = climb(world, here, there, most)
+        if trail is not None:
+            return True, len(trail) - 1
+        steps = 0
+        while steps < most:
+            options = world.successors(here)
+            best = min(
+                options, key=lambda step: (step.cost + world.estimate(step.target, there), -step.cost), default=None
+            )
+            steps += 1
+            if best is None or world.estimate(best.target, there) >= world.estimate(here, there):
+                break
+            here = best.target
+        return False, steps
+
+    first = kept(cells, tiers, start, estimate, lambda cell, most: up(start, cell, most), wanted, limit)
+    last = kept(cells, tiers, goal, estimate, lambda cell, most: up(cell, goal, most), wanted, limit) if first else []
+    ways = []
+    for number, far in first:
+        for record in records:
+            for p, (cell, walked) in enumerate(record):
+                if cell != number:
+                    continue
+                for x, (meeting, there) in enumerate(record):
+                    ways.append((far + abs(there - walked), meeting, [c for c, _ in leg(record, p, x)]))
+    found = []
+    for number, far in last:
+        for record in records:
+            for q, (cell, walked) in enumerate(record):
+                if cell != number:
+                    continue
+                for y, (meeting, there) in enumerate(record):
+                    for cost, met, way in ways:
+                        if met == meeting:
+                            whole = way + [c for c, _ in leg(record, y, q)][1:]
+                            found.append((cost + abs(there - walked) + far, whole))
+    if not found:
+        return None
+    cost = min(cost for cost, _ in found)
+    return cost, [whole for price, whole in found if price == cost]
+
+
+def leg(record: list[Any], a: int, b: int) -> list[Any]:
+    """The points of a record from one to another, either way."""
+    return record[a : b + 1] if a <= b else record[b : a + 1][::-1]

@@ -20,6 +20,10 @@ Chosen where the paper is silent:
 * Edits may block a record's path. The agent notices when more than a few moves towards a subgoal do not climb,
   which never happens on the map that the record was made for. It then drops the record and asks again; after
   ten such failures it goes to the goal itself until the world is edited again. So it stays complete.
+* A database made with ``coverage`` answers with any part of a record, walked either way, or with parts of two records
+  that share a point. Of the points nearest to the agent it keeps those that can be climbed to, of those nearest to the
+  goal those from which the goal can be climbed to, ``candidates`` on either side, and walks the cheapest way between
+  two of them. The climbs take no more steps than those of ``candidates`` records may.
 * Directed graphs, terrain and puzzles have no databases yet, and are refused.
 """
 
@@ -32,12 +36,13 @@ import numpy as np
 from ..errors import SpecError
 from ..kernels.climbing import ARRIVED, CLIMB, CLIMBING, climb_on, start_climb
 from ..kernels.edits import LogView
-from ..kernels.jit import inlined, now_ns
+from ..kernels.jit import generic, inlined, now_ns
 from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learned import LearnedValues, cramped, new_values
 from ..kernels.learning import FORGET, VALUES, hopeless, must_forget, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
 from ..kernels.records import STACK, Records, most_similar
+from ..kernels.trails import Inquiry, Trails, new_inquiry, next_climb, reset
 from ..kernels.views import aim, estimate, locate
 from ..kernels.workspace import records
 from .learner import Learner
@@ -47,12 +52,12 @@ QUEST = np.dtype(
     [
         ("goal", np.int64),  # the global goal
         ("stage", np.int64),  # what is being done: the constants below
-        ("record", np.int64),  # the record that is followed, or -1
+        ("record", np.int64),  # the record that is followed, or -1; with parts of records, the place where they begin
         ("next", np.int64),  # 0: to its start; then its subgoals; then its end; then the goal
         ("candidates", np.int64),
         ("climb_limit", np.int64),
         ("retry", np.int64),
-        ("similar", np.int64),  # how many records were found
+        ("similar", np.int64),  # how many records were found; -1 before the database is asked
         ("tried", np.int64),  # how many of them have been tried
         ("slips", np.int64),  # moves on the way to the present subgoal that did not climb
         ("failed", np.int64),  # records dropped since the last edit
@@ -61,7 +66,7 @@ QUEST = np.dtype(
         ("learned", np.int64),  # states whose values were raised for subgoals that are behind
     ]
 )
-ASK, STRAIGHT, TO_START, FROM_END, WALK = range(5)
+ASK, STRAIGHT, TO_START, FROM_END, PARTS, WALK = range(6)
 NEW_GOAL = 9  # what NEEDS_ROOM is about, besides the learners' own reasons: an empty table of values
 PATIENCE = 8  # slips on the way to a subgoal before its record is dropped
 FAILURES = 10
@@ -77,7 +82,8 @@ class NearestNeighbours(NamedTuple):
     learner: np.ndarray  # one LEARNER record
     quest: np.ndarray  # one QUEST record
     climb: np.ndarray  # one CLIMB record
-    records: Records
+    records: Records | Trails
+    inquiry: Inquiry  # for Trails
     found: np.ndarray  # int64[candidates]
     unlike: np.ndarray  # int64[candidates]
     stack: np.ndarray  # int64[STACK, 4]
@@ -117,10 +123,10 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         limit -= used
         if quest.stage != WALK:
             return 0
-    subgoal = target_of(algorithm.records, quest)
+    subgoal = target_of(algorithm.records, algorithm, quest)
     while subgoal == s and subgoal != quest.goal:
         quest.next += 1
-        subgoal = target_of(algorithm.records, quest)
+        subgoal = target_of(algorithm.records, algorithm, quest)
     if subgoal != note.goal:
         quest.slips = 0
         if values.used[1] > 0:
@@ -149,9 +155,13 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     return 1
 
 
-@inlined
-def target_of(records, quest):
+@generic
+def target_of(records, algorithm, quest):
     """Where to go now."""
+
+
+@target_of.on(Records)
+def _target_of_record(records, algorithm, quest):
     if quest.record < 0:
         return quest.goal
     first = np.int64(records.first[quest.record])
@@ -165,10 +175,26 @@ def target_of(records, quest):
     return quest.goal
 
 
+@target_of.on(Trails)
+def _target_of_parts(trails, algorithm, quest):
+    if quest.record < 0:
+        return quest.goal
+    question = algorithm.inquiry.question[0]
+    place = question.leave
+    end = question.change
+    step = quest.next
+    if step > abs(end - place):
+        step -= abs(end - place)
+        place = question.board
+        end = question.arrive
+    if step > abs(end - place):
+        return quest.goal
+    return np.int64(trails.cells[trails.points[place + step if end > place else place - step]])
+
+
 @inlined
 def ask(world, algorithm, quest, climb, clock, s, limit, deadline):
     """Go on asking the database, with up to ``limit`` expansions; WALK when it has answered. Returns those used."""
-    db = algorithm.records
     used = np.int64(0)
     if quest.stage == ASK:
         quest.record = -1
@@ -189,28 +215,53 @@ def ask(world, algorithm, quest, climb, clock, s, limit, deadline):
                 break
         if climb.status == CLIMBING:
             return used
-        if climb.status == ARRIVED:
-            if quest.stage == TO_START:
-                i = algorithm.found[quest.tried]
-                start_climb(world, climb, np.int64(db.ends[i]), quest.goal, quest.climb_limit)
-                quest.stage = FROM_END
-                continue
-            if quest.stage == FROM_END:
-                quest.record = algorithm.found[quest.tried]
-            quest.stage = WALK
-            return used
-        if quest.stage == STRAIGHT:
-            quest.similar = most_similar(
-                world, db, s, quest.goal, quest.candidates, algorithm.found, algorithm.unlike, algorithm.stack
-            )  # fmt: skip
-        else:
-            quest.tried += 1
-        if quest.tried >= quest.similar:
-            quest.stage = WALK
-            return used
-        start_climb(world, climb, s, np.int64(db.starts[algorithm.found[quest.tried]]), quest.climb_limit)
-        quest.stage = TO_START
+        climbed(algorithm.records, world, algorithm, quest, climb, s)
     return used
+
+
+@generic
+def climbed(records, world, algorithm, quest, climb, s):
+    """A climb has ended: begin the next one, or WALK."""
+
+
+@climbed.on(Records)
+def _climbed_for_record(db, world, algorithm, quest, climb, s):
+    if climb.status == ARRIVED:
+        if quest.stage == TO_START:
+            i = algorithm.found[quest.tried]
+            start_climb(world, climb, np.int64(db.ends[i]), quest.goal, quest.climb_limit)
+            quest.stage = FROM_END
+            return
+        if quest.stage == FROM_END:
+            quest.record = algorithm.found[quest.tried]
+        quest.stage = WALK
+        return
+    if quest.stage == STRAIGHT:
+        quest.similar = most_similar(
+            world, db, s, quest.goal, quest.candidates, algorithm.found, algorithm.unlike, algorithm.stack
+        )  # fmt: skip
+    else:
+        quest.tried += 1
+    if quest.tried >= quest.similar:
+        quest.stage = WALK
+        return
+    start_climb(world, climb, s, np.int64(db.starts[algorithm.found[quest.tried]]), quest.climb_limit)
+    quest.stage = TO_START
+
+
+@climbed.on(Trails)
+def _climbed_for_part(trails, world, algorithm, quest, climb, s):
+    question = algorithm.inquiry.question[0]
+    if quest.stage == STRAIGHT:
+        if climb.status == ARRIVED:
+            quest.stage = WALK
+            return
+        reset(question)
+        quest.similar = 0
+        quest.stage = PARTS
+    if not next_climb(world, trails, algorithm.inquiry, climb, s, quest.goal, quest.climb_limit):
+        quest.record = question.leave
+        quest.stage = WALK
 
 
 class KnnPlanner(Learner):
@@ -232,10 +283,13 @@ class KnnPlanner(Learner):
         quest["goal"], quest["record"], quest["stage"] = goal, -1, ASK
         quest["candidates"], quest["climb_limit"], quest["retry"] = candidates, climb, retry
         self._common["note"]["goal"] = -1
+        known = database.records
+        inquiry = new_inquiry(candidates, len(known.cells)) if isinstance(known, Trails) else new_inquiry(1, 0)
         self.state = NearestNeighbours(
             quest=quest,
             climb=records(CLIMB),
-            records=database.records,
+            records=known,
+            inquiry=inquiry,
             found=np.zeros(candidates, np.int64),
             unlike=np.zeros(candidates, np.int64),
             stack=np.zeros((STACK, 4), np.int64),
@@ -270,7 +324,9 @@ KNN_LRTA_STAR = Algorithm(
     summary="LRTA* from subgoal to subgoal of a similar problem in a database",
     paper="Bulitko, Björnsson and Lawrence 2010; Bulitko et al. 2011",
     parameters=(
-        Parameter("candidates", int, 10, "records that are tried", low=1, high=1000),
+        Parameter(
+            "candidates", int, 10, "records that are tried; with coverage, points kept on either side", low=1, high=1000
+        ),
         Parameter("climb", int, 250, "steps of a climb before it counts as failed", low=1, high=1_000_000),
         Parameter("retry", int, 0, "without a record, ask again after so many moves; 0: never", low=0, high=1_000_000),
     ),

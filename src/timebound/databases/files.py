@@ -21,14 +21,19 @@ from ..errors import DatabaseError
 __all__ = ["VERSION", "read", "write"]
 
 MAGIC = b"timebound database\n"
-VERSION = 1
+VERSION = 2  # the newest that is read
 _ALIGN = 64
 
 
 def write(
-    path: str | Path, kind: str, digest: str, settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    path: str | Path,
+    kind: str,
+    digest: str,
+    settings: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    version: int = 1,
 ) -> None:
-    """Write a database, whole or not at all."""
+    """Write a database, whole or not at all. ``version`` is the least that a reader must know."""
     file = Path(path)
     placed, payload, offset = [], [], 0
     for name, array in arrays.items():
@@ -41,7 +46,7 @@ def write(
         offset += len(data)
     whole = b"".join(payload)
     header = {
-        "version": VERSION,
+        "version": version,
         "kind": kind,
         "world": digest,
         "settings": dict(settings),

@@ -1,7 +1,7 @@
 """Subgoal databases for kNN LRTA*: optimal paths between random states, compressed into a few subgoals each.
 
 A record is a path's start and end, and the subgoals between: states that a greedy agent can climb to one after the
-other. Two ways to make them, both from optimal paths:
+other. Two ways to make them, both from optimal paths between random states:
 
 * ``paths``: A* for every record, as published.
 * ``trees``: one Dijkstra search from a random root holds an optimal path to every state, and every part of such a path
@@ -9,6 +9,8 @@ other. Two ways to make them, both from optimal paths:
 
 Record i depends on the seed and on i alone (or on the tree it belongs to). So the file does not depend on the number
 of workers, nor on how often the work was interrupted.
+
+``coverage`` chooses them better than at random: see coverage.py.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +33,7 @@ from ..kernels.best_first import SEARCH
 from ..kernels.climbing import compress
 from ..kernels.layout import COUNTS, WEIGHT_ONE
 from ..kernels.records import Records, grow_tree, optimal_path, tree_path
+from ..kernels.trails import Trails, no_trails
 from ..kernels.workspace import Workspace, records
 from ..worlds.grid import Grid
 from . import files
@@ -42,9 +45,11 @@ MODES = ("paths", "trees")
 CLIMB_LIMIT = 10_000  # steps, off-line
 PER_TREE = 400  # records taken from one Dijkstra search
 _CHUNK = {"paths": 64, "trees": PER_TREE}
+_FORMAT = {False: 1, True: 2}  # of the file, without and with coverage
 _TRIES = 1000  # random pairs for one record, before a map is called too easy
 _ROOTS = 20  # roots for one tree's records, before the same
 
+R = TypeVar("R", bound=Records | Trails)
 Progress = Callable[[int, int, str], None]
 
 
@@ -53,17 +58,19 @@ class SubgoalDatabase:
     """Records for one world. ``tb.load_database(file, world)`` opens one; pass it as ``database=``."""
 
     digest: str
-    records: Records
+    records: Records | Trails
     settings: dict[str, Any]
 
     @classmethod
-    def empty(cls, world: Any) -> SubgoalDatabase:
+    def empty(cls, world: Any, coverage: bool = False) -> SubgoalDatabase:
         """One without records: an agent then does without."""
+        if coverage:
+            return cls(world.digest, frozen(no_trails()), {"records": 0, "coverage": True})
         none = np.empty(0, np.int32)
-        return cls(world.digest, _frozen(Records(none, none, np.zeros(1, np.int32), none)), {"records": 0})
+        return cls(world.digest, frozen(Records(none, none, np.zeros(1, np.int32), none)), {"records": 0})
 
     def __len__(self) -> int:
-        return len(self.records.starts)
+        return len(self.records.first) - 1
 
     @property
     def nbytes(self) -> int:
@@ -73,6 +80,8 @@ class SubgoalDatabase:
     @property
     def states(self) -> int:
         """States stored: starts, ends and subgoals."""
+        if isinstance(self.records, Trails):
+            return len(self.records.points)
         return 2 * len(self) + len(self.records.subgoals)
 
     def __repr__(self) -> str:
@@ -96,19 +105,20 @@ def load_database(path: str | Path, world: Any) -> SubgoalDatabase:
         raise DatabaseError(
             f"{path} was made for another map, or for this one under other rules; make one with timebound prepare"
         )
-    return SubgoalDatabase(header["world"], _frozen(Records(**arrays)), header["settings"])
+    found = Trails(**arrays) if header["settings"].get("coverage") else Records(**arrays)
+    return SubgoalDatabase(header["world"], frozen(found), header["settings"])
 
 
-def _frozen(found: Records) -> Records:
+def frozen(found: R) -> R:
     """Arrays that cannot be written to, as those in a file: kernels are then compiled for one kind of array only."""
     plain = [np.asarray(array).view(np.ndarray) for array in found]
     for array in plain:
         array.flags.writeable = False
-    return Records(*plain)
+    return type(found)(*plain)
 
 
 @dataclass(frozen=True)
-class _Cells:
+class WorldCopy:
     """A grid on its way to another process."""
 
     packed: bytes
@@ -117,14 +127,17 @@ class _Cells:
     digest: str
 
     @classmethod
-    def of(cls, world: Grid) -> _Cells:
+    def of(cls, world: Grid) -> WorldCopy:
         return cls(
             np.packbits(world.free).tobytes(), world.shape, tuple(sorted(world._options().items())), world.digest
         )
 
+    def world(self) -> Grid:
+        return _unpacked(self)
+
 
 @lru_cache(maxsize=2)
-def _unpacked(cells: _Cells) -> Grid:
+def _unpacked(cells: WorldCopy) -> Grid:
     bits = np.unpackbits(np.frombuffer(cells.packed, np.uint8), count=cells.shape[0] * cells.shape[1])
     return Grid(bits.reshape(cells.shape).astype(bool), **dict(cells.options))
 
@@ -138,14 +151,14 @@ class _Chunk:
     mode: str
 
 
-def _chunk_there(chunk: _Chunk, cells: _Cells) -> tuple[int, bytes]:
+def _chunk_there(chunk: _Chunk, cells: WorldCopy) -> tuple[int, bytes]:
     """A chunk made in another process."""
-    return _make_chunk(_unpacked(cells), chunk)
+    return _make_chunk(cells.world(), chunk)
 
 
 def _make_chunk(world: Grid, chunk: _Chunk) -> tuple[int, bytes]:
     """The records of a chunk, as the bytes of a file."""
-    maker = _Maker(world)
+    maker = Maker(world)
     try:
         made = list(maker.paths(chunk) if chunk.mode == "paths" else maker.tree(chunk))
     finally:
@@ -162,7 +175,7 @@ def _make_chunk(world: Grid, chunk: _Chunk) -> tuple[int, bytes]:
     return chunk.number, out.getvalue()
 
 
-class _Maker:
+class Maker:
     """Makes records in one thread."""
 
     def __init__(self, world: Grid) -> None:
@@ -196,7 +209,6 @@ class _Maker:
 
     def tree(self, chunk: _Chunk) -> Iterator[tuple[int, int, np.ndarray]]:
         """Many records from one Dijkstra search: paths from the root, and parts of them."""
-        self._search["g_weight"], self._search["h_weight"], self._search["reopen"] = WEIGHT_ONE, 0, 1
         random = np.random.default_rng([chunk.seed, chunk.number])
         left = chunk.count
         for _ in range(_ROOTS):
@@ -210,19 +222,14 @@ class _Maker:
     def _from_root(self, random: np.random.Generator, count: int) -> Iterator[tuple[int, int, np.ndarray]]:
         """Up to ``count`` records from one root; fewer if it lies in a small part of the map, cut off from the rest."""
         root = int(self._world.random_states(1, random)[0])
-        clock = np.zeros(2, np.int64)
-        view = self._world.view
-        while not grow_tree(
-            view, self._workspace.table, self._workspace.queue, self._search, self._counts, root, clock
-        ):
-            self._workspace.enlarge()
+        self._grow(root)
         made = in_vain = 0
         while made < count and in_vain < _TRIES:
             in_vain += 1
             end = int(self._world.random_states(1, random)[0])
             if end == root or self._parts[end] != self._parts[root]:
                 continue
-            path = self._traced(partial(tree_path, view, self._workspace.table, self._search, end))
+            path = self._traced(partial(tree_path, self._world.view, self._workspace.table, self._search, end))
             # Any part of an optimal path is one: it begins anywhere, and may be walked either way.
             path = path[int(random.integers(len(path) - 1)) if len(path) > 2 else 0 :]
             if random.integers(2):
@@ -231,6 +238,21 @@ class _Maker:
             if len(subgoals):
                 yield int(path[0]), int(path[-1]), subgoals
                 made, in_vain = made + 1, 0
+
+    def _grow(self, root: int) -> None:
+        """A Dijkstra search of everything that is connected with the root."""
+        self._search["g_weight"], self._search["h_weight"], self._search["reopen"] = WEIGHT_ONE, 0, 1
+        clock = np.zeros(2, np.int64)
+        while not grow_tree(
+            self._world.view,
+            self._workspace.table,
+            self._workspace.queue,
+            self._search,
+            self._counts,
+            root,
+            clock,
+        ):
+            self._workspace.enlarge()
 
     def _between(self, start: int, goal: int) -> np.ndarray:
         def attempt(path: np.ndarray) -> int:
@@ -261,12 +283,16 @@ def prepare(
     *,
     records: int = 10_000,
     mode: str = "trees",
+    coverage: bool = False,
     seed: int = 0,
     jobs: int = 1,
     dask: str | None = None,
     progress: Progress | None = None,
 ) -> SubgoalDatabase:
     """Make a subgoal database for a grid, write it to ``path``, and open it; with None, only in memory.
+
+    With ``coverage`` only problems that the records before them do not answer become records, and an agent may use any
+    part of them; ``records`` is then the most that there will be.
 
     Interrupted work goes on where it stopped: finished parts are kept beside the file until it is whole. The same
     seed gives the same bytes, whatever the number of jobs.
@@ -279,44 +305,65 @@ def prepare(
         raise SpecError(f"records is how many to make, at least 1, not {records!r}")
     if mode not in MODES:
         raise SpecError(f"mode is {' or '.join(MODES)}, not {mode!r}")
+    if coverage and mode != "trees":
+        raise SpecError(f"coverage takes its paths from trees, so mode is trees, not {mode!r}")
     size = _CHUNK[mode]
     todo = [
         _Chunk(number, first, min(size, records - first), int(seed), mode)
         for number, first in enumerate(range(0, records, size))
     ]
-    settings = {"records": int(records), "mode": mode, "seed": int(seed), "climb_limit": CLIMB_LIMIT}
+    settings: dict[str, Any] = {"records": int(records), "mode": mode, "seed": int(seed), "climb_limit": CLIMB_LIMIT}
+    if coverage:
+        settings["coverage"] = True
     world.parts()  # computed once, before threads ask for it
-    if path is None:
+    folder = None
+    if path is not None:
+        file = Path(path)
+        if not file.absolute().parent.is_dir():
+            raise DatabaseError(f"cannot write {file}: there is no folder {file.parent}")
+        folder = _parts_folder(file, {**settings, "world": world.digest, "format": _FORMAT[coverage]})
+    arrays: Records | Trails
+    if coverage:
+        from .coverage import covering
+
+        arrays = covering(world, int(records), int(seed), jobs, dask, folder, progress)
+    else:
+        arrays = _at_random(world, todo, jobs, dask, folder, progress)
+    if folder is None:
+        return SubgoalDatabase(world.digest, frozen(arrays), settings)
+    files.write(file, KIND, world.digest, settings, arrays._asdict(), _FORMAT[coverage])
+    shutil.rmtree(folder)
+    return load_database(file, world)
+
+
+def _at_random(
+    world: Grid, todo: list[_Chunk], jobs: int, dask: str | None, folder: Path | None, progress: Progress | None
+) -> Records:
+    """Records between random states. Finished parts are kept in ``folder``."""
+    if folder is None:
         made_here = dict(_made(world, todo, jobs, dask))
-        arrays = _assembled(world, [BytesIO(made_here[chunk.number]) for chunk in todo])
-        return SubgoalDatabase(world.digest, _frozen(arrays), settings)
-    file = Path(path)
-    if not file.absolute().parent.is_dir():
-        raise DatabaseError(f"cannot write {file}: there is no folder {file.parent}")
-    folder = _parts_folder(file, {**settings, "world": world.digest, "format": files.VERSION})
-    done = {chunk.number for chunk in todo if (folder / _part(chunk.number)).is_file()}
+        return _assembled(world, [BytesIO(made_here[chunk.number]) for chunk in todo])
+    done = {chunk.number for chunk in todo if (folder / part_name(chunk.number)).is_file()}
+    total = sum(chunk.count for chunk in todo)
     made = sum(chunk.count for chunk in todo if chunk.number in done)
     missing = [chunk for chunk in todo if chunk.number not in done]
     if progress is not None:
-        progress(made, records, "records")
+        progress(made, total, "records")
     for number, data in _made(world, missing, jobs, dask):
-        _keep(folder / _part(number), data)
+        keep(folder / part_name(number), data)
         made += todo[number].count
         if progress is not None:
-            progress(made, records, "records")
-    arrays = _assembled(world, [folder / _part(chunk.number) for chunk in todo])
-    files.write(file, KIND, world.digest, settings, arrays._asdict())
-    shutil.rmtree(folder)
-    return load_database(file, world)
+            progress(made, total, "records")
+    return _assembled(world, [folder / part_name(chunk.number) for chunk in todo])
 
 
 def _made(world: Grid, todo: list[_Chunk], jobs: int, dask: str | None) -> Iterator[tuple[int, bytes]]:
     if dask is None:
         return on_threads(partial(_make_chunk, world), todo, jobs)
-    return on_dask(_chunk_there, todo, dask, jobs, shared=_Cells.of(world))
+    return on_dask(_chunk_there, todo, dask, jobs, shared=WorldCopy.of(world))
 
 
-def _part(number: int) -> str:
+def part_name(number: int) -> str:
     return f"{number:06d}.npz"
 
 
@@ -328,11 +375,11 @@ def _parts_folder(file: Path, plan: dict[str, Any]) -> Path:
     text = json.dumps(plan, sort_keys=True)
     if note.exists() and note.read_text() != text:
         raise DatabaseError(f"{folder} holds the parts of another database; remove it, or choose another file")
-    _keep(note, text.encode())
+    keep(note, text.encode())
     return folder
 
 
-def _keep(path: Path, data: bytes) -> None:
+def keep(path: Path, data: bytes) -> None:
     partial_file = path.with_name(f".{path.name}.{os.getpid()}")
     with open(partial_file, "wb") as out:
         out.write(data)
@@ -350,24 +397,24 @@ def _assembled(world: Grid, parts: Sequence[Path | BytesIO]) -> Records:
                 arrays.append(loaded[name])
     starts, ends, lengths, subgoals = (np.concatenate(arrays) for arrays in columns.values())
     points = np.concatenate([world.points_of(starts), world.points_of(ends)], axis=1)
-    order = _tree_order(points)
+    order = tree_order(points)
     begins = np.concatenate([[0], np.cumsum(lengths)])
     first = np.concatenate([[0], np.cumsum(lengths[order])]).astype(np.int32)
     moved = np.concatenate([subgoals[begins[k] : begins[k + 1]] for k in order]) if len(order) else subgoals
     return Records(starts[order], ends[order], first, moved.astype(np.int32))
 
 
-def _tree_order(points: np.ndarray) -> np.ndarray:
-    """The order in which each part is split at its middle element by the coordinates in turn."""
+def tree_order(points: np.ndarray, leaf: int = 1) -> np.ndarray:
+    """The order in which each part with more than ``leaf`` is split at its middle by the coordinates in turn."""
     order = np.arange(len(points))
     todo = [(0, len(points), 0)]
     while todo:
         low, high, depth = todo.pop()
-        if high - low < 2:
+        if high - low <= leaf:
             continue
         middle = (low + high) // 2
         part = order[low:high]
         # Sorted, not only partitioned: the same records then always come in the same order.
-        order[low:high] = part[np.lexsort((part, points[part, depth % 4]))]
+        order[low:high] = part[np.lexsort((part, points[part, depth % points.shape[1]]))]
         todo += [(low, middle, depth + 1), (middle + 1, high, depth + 1)]
     return order

@@ -12,7 +12,7 @@ from .layout import FOUND, GROW, INFINITE
 from .tables import intern, state_of
 from .views import aim, estimate, locate
 
-__all__ = ["STACK", "Records", "grow_tree", "most_similar", "optimal_path", "tree_path"]
+__all__ = ["STACK", "Records", "grow_tree", "insert", "most_similar", "optimal_path", "tree_path"]
 
 _LEAF = 8  # records below which a part of the tree is looked through one by one
 STACK = 64  # more than twice the depth of any tree
@@ -137,6 +137,12 @@ def most_similar(world, records, s, goal, wanted, found, unlike, stack):
 def _offer(world, records, to_s, to_goal, i, wanted, found, unlike, count):
     """Keep record ``i`` if it is among the most similar so far."""
     value = _unlike(world, to_s, to_goal, np.int64(records.starts[i]), np.int64(records.ends[i]))
+    return insert(value, i, wanted, found, unlike, count)
+
+
+@inlined
+def insert(value, i, wanted, found, unlike, count):
+    """Put ``i`` where it belongs among the ``wanted`` with the least values; returns how many there are now."""
     # Among equals the lower number comes first, so that the order of looking does not matter.
     if count == wanted and (value > unlike[count - 1] or (value == unlike[count - 1] and i > found[count - 1])):
         return count

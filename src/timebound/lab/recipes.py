@@ -24,14 +24,17 @@ class Recipe:
 
     >>> print(Recipe(10_000))
     trees-10000-seed0
+    >>> print(Recipe(1000, coverage=True))
+    coverage-1000-seed0
     """
 
     records: int
     mode: str = "trees"
     seed: int = 0
+    coverage: bool = False
 
     def __str__(self) -> str:
-        return f"{self.mode}-{self.records}-seed{self.seed}"
+        return f"{'coverage' if self.coverage else self.mode}-{self.records}-seed{self.seed}"
 
     def file(self, folder: str | Path, digest: str) -> Path:
         """Where the database of a map lies, given the map's hash."""
@@ -59,10 +62,10 @@ def note_of(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def warm_up(modes: set[str]) -> None:
-    """Compile what making records needs, so that no database's time includes that."""
-    for mode in sorted(modes):
-        prepare(Grid(rooms((16, 16), room=4, seed=1)), None, records=1, mode=mode)
+def warm_up(ways: set[tuple[str, bool]]) -> None:
+    """Compile what making records needs, for these modes with coverage or without: no database's time includes that."""
+    for mode, coverage in sorted(ways):
+        prepare(Grid(rooms((16, 16), room=4, seed=1)), None, records=1, mode=mode, coverage=coverage)
 
 
 def make(
@@ -106,5 +109,5 @@ def make(
     else:
         made = prepare(world, file, **asdict(recipe), jobs=jobs, dask=dask, progress=count)
         count(recipe.records, recipe.records, "records")
-    note |= {"states": made.states, "bytes": made.nbytes, "whole": True}
+    note |= {"made": len(made), "states": made.states, "bytes": made.nbytes, "whole": True}
     write_whole(file.with_suffix(".json"), json.dumps(note, indent=1) + "\n")

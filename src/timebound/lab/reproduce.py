@@ -139,7 +139,7 @@ def _prepare(
         return
     total, done = sum(recipe.records for _, recipe in missing), 0
     say(f"{_some(len(missing), 'database')} to make, {total:,} records in all")
-    warm_up({recipe.mode for _, recipe in missing})
+    warm_up({(recipe.mode, recipe.coverage) for _, recipe in missing})
     began = time.perf_counter()
     for (digest, recipe), source in missing.items():
 

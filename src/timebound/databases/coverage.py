@@ -1,0 +1,237 @@
+"""Records chosen for what is missing: only problems that the records before them do not answer become records.
+
+The work goes in rounds. In each, some Dijkstra trees are searched for problems that an agent with the records of the
+earlier rounds could not solve: it would find no way, or one that is worse than a bar allows. At first any way will do;
+when a round finds hardly anything missing, the bar is lowered. The problems that are found become records, in order,
+unless those of the same round already answer them.
+
+What a tree finds depends on the seed, on its number and on the rounds before, so neither on the number of workers nor
+on how often the work was interrupted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from functools import partial
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine import on_dask, on_threads, scheduler
+from ..errors import WorldError
+from ..kernels.climbing import CLIMB
+from ..kernels.records import tree_path
+from ..kernels.trails import GRAIN, LEAF, TIERS, Trails, answer, compress_both, distances, new_inquiry, no_trails
+from ..kernels.workspace import records
+from ..worlds.grid import Grid
+from .subgoals import CLIMB_LIMIT, Maker, Progress, WorldCopy, frozen, keep, part_name, tree_order
+
+__all__ = ["Trail", "covering", "indexed"]
+
+TREES = 16  # in a round
+PER_TREE = 8  # records that one may give
+DRAWS = 400  # problems tried on it
+BARS = (math.inf, 2.0, 1.5, 1.2, 1.1)  # of the optimal cost
+ENOUGH = 0.003  # the share of problems missing in a round at which the bar is lowered
+STEP = 4  # one cell of so many is in a higher tier
+ASKED = 10, 250  # how the agent asks if it is not told otherwise: candidates, and steps of a climb
+
+
+class Trail(NamedTuple):
+    """A record, and the problem that it was made for."""
+
+    points: np.ndarray  # of an optimal path: its subgoals, and its start and end if they are needed
+    walked: np.ndarray  # what it costs to get to each, in GRAINs
+    problem: np.ndarray  # start, goal and optimal cost
+
+
+class Search(NamedTuple):
+    """One tree's worth of work."""
+
+    number: int
+    seed: int
+    bar: float
+
+
+def covering(
+    world: Grid,
+    most: int,
+    seed: int,
+    jobs: int,
+    dask: str | None,
+    folder: Path | None,
+    progress: Progress | None,
+) -> Trails:
+    """Up to ``most`` records: fewer if hardly anything is missing before. Finished parts are kept in ``folder``."""
+    chosen: list[Trail] = []
+    bars = iter(BARS)
+    bar = next(bars, None)
+    number = 0
+    finder = Finder(world)
+    try:
+        with nullcontext() if dask is None else scheduler(dask, jobs) as address:
+            while len(chosen) < most and bar is not None:
+                todo = [Search(number + k, seed, bar) for k in range(TREES)]
+                found = _searched(world, todo, indexed(world, chosen), jobs, address, folder)
+                fresh: list[Trail] = []
+                for search in todo:
+                    known = indexed(world, fresh)
+                    fresh += [trail for trail in found[search.number][0] if finder.lacks(known, trail.problem, bar)]
+                chosen += fresh
+                number += TREES
+                if progress is not None:
+                    progress(min(len(chosen), most), most, "records")
+                if len(fresh) <= ENOUGH * sum(tried for _, tried in found.values()):
+                    bar = next(bars, None)
+    finally:
+        finder.close()
+    if not chosen:
+        raise WorldError("nearly all paths of this map need no subgoal: hill-climbing is enough here")
+    return indexed(world, chosen[:most])
+
+
+def indexed(world: Grid, trails: Sequence[Trail], known: Trails | None = None) -> Trails:
+    """Records, after those of ``known``, and where each cell is a point of them."""
+    known = known or no_trails()
+    points = np.concatenate([known.cells[known.points], *(trail.points for trail in trails)])
+    walked = np.concatenate([known.walked, *(trail.walked for trail in trails)])
+    ends = known.first[-1] + np.cumsum([len(trail.points) for trail in trails])
+    cells, numbers = np.unique(points, return_inverse=True)
+    tiers = [0, *(len(cells) - len(cells) // STEP**k for k in range(1, TIERS)), len(cells)]
+    order = np.argsort(np.bincount(numbers), kind="stable")  # the most used come last
+    for a, b in pairwise(tiers):
+        order[a:b] = order[a:b][tree_order(world.points_of(cells[order[a:b]]), LEAF)]
+    numbers = np.argsort(order)[numbers]
+    used = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(cells)))])
+    uses = np.argsort(numbers, kind="stable")
+    first = np.concatenate([known.first, ends])
+    arrays = numbers, first, walked, cells[order], np.array(tiers), used, uses
+    return frozen(Trails(*(array.astype(np.int32) for array in arrays)))
+
+
+def _searched(
+    world: Grid, todo: list[Search], known: Trails, jobs: int, dask: str | None, folder: Path | None
+) -> dict[int, tuple[list[Trail], int]]:
+    """What each tree of a round gives: those that are not in the folder yet are searched."""
+    done: dict[int, bytes] = {}
+    if folder is not None:
+        for search in todo:
+            file = folder / part_name(search.number)
+            if file.is_file():
+                done[search.number] = file.read_bytes()
+    missing = [search for search in todo if search.number not in done]
+    made: Iterator[tuple[int, bytes]]
+    if not missing:
+        made = iter(())
+    elif dask is None:
+        made = on_threads(partial(_search, world, known), missing, jobs)
+    else:
+        made = on_dask(_search_there, missing, dask, jobs, shared=(WorldCopy.of(world), known))
+    for number, data in made:
+        if folder is not None:
+            keep(folder / part_name(number), data)
+        done[number] = data
+    return {number: _unpacked(data) for number, data in done.items()}
+
+
+def _search_there(search: Search, shared: tuple[WorldCopy, Trails]) -> tuple[int, bytes]:
+    """A tree searched in another process."""
+    return _search(shared[0].world(), frozen(shared[1]), search)
+
+
+def _search(world: Grid, known: Trails, search: Search) -> tuple[int, bytes]:
+    """What is missing, as the bytes of a file."""
+    finder = Finder(world)
+    try:
+        found, tried = finder.missing(search, known)
+    finally:
+        finder.close()
+    none = np.empty(0, np.int64)
+    out = BytesIO()
+    np.savez(
+        out,
+        lengths=np.array([len(trail.points) for trail in found], np.int64),
+        points=np.concatenate([none, *(trail.points for trail in found)]),
+        walked=np.concatenate([none, *(trail.walked for trail in found)]),
+        problems=np.concatenate([none, *(trail.problem for trail in found)]).reshape(-1, 3),
+        tried=np.array(tried),
+    )
+    return search.number, out.getvalue()
+
+
+def _unpacked(data: bytes) -> tuple[list[Trail], int]:
+    with np.load(BytesIO(data)) as loaded:
+        ends = np.cumsum(loaded["lengths"])
+        points, walked, problems, tried = (loaded[name] for name in ("points", "walked", "problems", "tried"))
+    parts = [slice(end - length, end) for end, length in zip(ends, np.diff(ends, prepend=0), strict=True)]
+    return [Trail(points[part], walked[part], problems[k]) for k, part in enumerate(parts)], int(tried)
+
+
+class Finder(Maker):
+    """Finds what is missing, in one thread."""
+
+    def __init__(self, world: Grid) -> None:
+        super().__init__(world)
+        self._popular = np.zeros(world.states, np.int32)
+        self._inquiry, self._climb = new_inquiry(ASKED[0], 1), records(CLIMB)
+
+    def missing(self, search: Search, known: Trails) -> tuple[list[Trail], int]:
+        """Problems of one tree that neither ``known`` nor the records before them answer, and how many were tried."""
+        random = np.random.default_rng([search.seed, search.number])
+        root = int(self._world.random_states(1, random)[0])
+        self._grow(root)
+        found: list[Trail] = []
+        own = known
+        tried = 0
+        for end in self._world.random_states(DRAWS, random):
+            if end == root or self._parts[end] != self._parts[root]:
+                continue
+            tried += 1
+            path = self._traced(partial(tree_path, self._world.view, self._workspace.table, self._search, int(end)))
+            problem = np.array([root, end, self._walked(path, path[:0])[-1]])
+            if self.lacks(own, problem, search.bar):
+                trail, own = self._added(own, path, problem, search.bar)
+                found.append(trail)
+                if len(found) == PER_TREE:
+                    break
+        return found, tried
+
+    def lacks(self, known: Trails, problem: np.ndarray, bar: float) -> bool:
+        """Whether an agent with these records would find no way as good as ``bar``."""
+        if len(self._inquiry.marks) < len(known.cells):
+            self._inquiry = new_inquiry(ASKED[0], 2 * len(known.cells))
+        start, goal, optimal = (int(number) for number in problem)
+        cost = answer(self._world.view, known, self._inquiry, self._climb, start, goal, ASKED[1], CLIMB_LIMIT)
+        return bool(cost < 0 or cost > bar * optimal)
+
+    def _added(self, known: Trails, path: np.ndarray, problem: np.ndarray, bar: float) -> tuple[Trail, Trails]:
+        """A record for the problem, and all records with it.
+
+        Subgoals are corners, which many problems share; a start and an end are of use to few, and hide the subgoals
+        behind them from those who ask what is near. So they belong to a record only if it is not found without.
+        """
+        self._popular[known.cells] = np.diff(known.used)
+        subgoals = self._compressed_both(path)
+        points = np.concatenate([path[:1], subgoals, path[-1:]])
+        walked = self._walked(path, subgoals)
+        for part in (slice(1, -1), slice(0, -1), slice(1, None), slice(None)):
+            trail = Trail(points[part], walked[part], problem)
+            if len(trail.points):
+                every = indexed(self._world, [trail], known)
+                if not self.lacks(every, problem, bar):
+                    break
+        return trail, every
+
+    def _walked(self, path: np.ndarray, subgoals: np.ndarray) -> np.ndarray:
+        walked = np.zeros(len(subgoals) + 2, np.int64)
+        distances(self._world.view, path, subgoals, walked[1:])
+        return walked // GRAIN
+
+    def _compressed_both(self, path: np.ndarray) -> np.ndarray:
+        subgoals = np.empty(len(path), np.int64)
+        return subgoals[: compress_both(self._world.view, path, self._popular, subgoals, CLIMB_LIMIT)]
