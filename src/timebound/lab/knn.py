@@ -21,7 +21,7 @@ STARCRAFT = ("Cauldron", "Expedition", "Octopus", "PrimevalIsles", "TheFrozenSea
 DRAGON_AGE = ("orz700d", "ost100d")
 RECORDS: tuple[int, ...] = (1000, 5000, 10_000, 40_000, 60_000, 80_000)
 FEWER = 10  # times, with coverage
-COVERED = {True: RECORDS[:3], False: (10_000, 40_000, 60_000)}  # whether it is quick: databases of so many have a rival
+COVERED = {FULL: RECORDS}  # databases of so many have a rival with coverage; otherwise the three smallest
 SAMPLE = 1000  # records made as published, by an A* search each
 TIME_SLICES = (5, 10, 50, 100)
 KNN, CANDIDATES, CLIMB = "knn-lrta*:candidates=10,climb=250,retry=0", 10, 250
@@ -78,7 +78,7 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         worlds = tuple(source.enlarged(4) for source in found)
     limit = Setting(move_limit=LIMIT)
     trees = tuple(Recipe(count) for count in records)
-    covering = tuple(Recipe(count // FEWER, coverage=True) for count in records if count in COVERED[scale == QUICK])
+    covering = tuple(Recipe(count // FEWER, coverage=True) for count in COVERED.get(scale, RECORDS[:3]))
     made = [
         Sweep(
             "knn", worlds, (KNN,), ("none",), problems, cost=cost, setting=limit, kind="asked",
@@ -527,9 +527,10 @@ def coverage(data: Data) -> Finding:
             pairs.append((few, many))
     if not pairs:
         return Finding(CANNOT_TELL, "nothing was run")
-    rows, good = [], True
-    for pair in pairs:
-        for line in pair:
+    rows = []
+    most = _split(lines)[0][-1]
+    for group in (*pairs, () if most is pairs[-1][1] else (most,)):
+        for line in group:
             notes = _notes(data, line)
             helped, alone = line.by_answer()
             rows.append(
@@ -547,7 +548,7 @@ def coverage(data: Data) -> Finding:
                     f"{line.mean('microseconds_per_move'):.2f}",
                 ]
             )
-        good &= pair[0].percent() <= pair[1].percent() and pair[0].capped <= pair[1].capped
+    good = all(few.percent() <= many.percent() and few.capped <= many.capped for few, many in pairs)
     header = (
         "", "records", "KB", "core-s", "no answer", "mean %", "median", "max", "mean % answered", "states asking",
         "us/move",
@@ -557,6 +558,8 @@ def coverage(data: Data) -> Finding:
         f"{few.name}: {few.text()}% above the optimum (median {median(few.percents()):.2f}%); {many.name}: "
         f"{many.text()}% (median {median(many.percents()):.2f}%)"
     )
+    if most is not many:
+        words += f"; {most.name}: {most.text()}% (median {median(most.percents()):.2f}%)"
     table = Table("A tenth of the records, chosen for what is missing, and random ones", header, rows)
     return Finding(REPRODUCED if good else DIFFERS, words, [table], reason="" if good else _FEWER)
 
