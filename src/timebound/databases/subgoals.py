@@ -262,9 +262,10 @@ class Maker:
                 return self._path[len(self._path) - length :]
             if length == 0:
                 raise AssertionError("two connected cells have no path between them")
-            # Either the path or the search had no room; enlarging both is simple, and rare.
-            self._path = np.empty(2 * len(self._path), np.int64)
-            self._workspace.enlarge()
+            if length == -1:
+                self._workspace.enlarge()
+            else:
+                self._path = np.empty(2 * len(self._path), np.int64)
 
     def _compressed(self, path: np.ndarray) -> np.ndarray:
         if len(self._subgoals) < len(path):
