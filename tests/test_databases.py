@@ -405,7 +405,6 @@ def test_an_answer_is_what_the_agent_walks(small_rounds: None) -> None:
             assert result.status == "reached"
             # Estimates stand for the climbs at both ends, which may take a detour.
             assert result.cost <= 1.5 * cost * trails.GRAIN / 13860
-            assert len({*points(result.path)}) >= 0.9 * len(result.path)  # it may walk to a point and back, no more
             leave, change, board, arrive = (
                 int(state.inquiry.question[name][0]) for name in ("leave", "change", "board", "arrive")
             )
