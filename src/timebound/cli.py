@@ -359,8 +359,8 @@ examples:
 
 modes: trees takes hundreds of records from each Dijkstra search (minutes where
 paths, one A* search per record as published, takes hours). With --coverage only
-what is still missing becomes a record, and agents use parts of records: a tenth of
-them, or less, does as well.""",
+what is still missing becomes a record, and agents use parts of records: on most
+maps a tenth of them does better.""",
     )
     parser.add_argument("map", metavar="MAP", help="a .map file, image or NumPy .npy array")
     parser.add_argument("--for", dest="algorithm", metavar="SPEC", required=True, help="which algorithm: knn-lrta*")

@@ -183,8 +183,7 @@ class Maker:
         self._parts = world.parts()
         self._workspace = Workspace.of(world)
         self._search, self._counts = records(SEARCH), records(COUNTS)
-        # Room for any path: memory that is never touched costs nothing.
-        self._path, self._subgoals = np.empty(world.states, np.int64), np.empty(4096, np.int64)
+        self._path, self._subgoals = np.empty(4096, np.int64), np.empty(4096, np.int64)
 
     def close(self) -> None:
         self._workspace.release()
@@ -268,7 +267,10 @@ class Maker:
                 return self._path[len(self._path) - length :]
             if length == 0:
                 raise AssertionError("two connected cells have no path between them")
-            self._workspace.enlarge()
+            if length == -1:
+                self._workspace.enlarge()
+            else:
+                self._path = np.empty(2 * len(self._path), np.int64)
 
     def _compressed(self, path: np.ndarray) -> np.ndarray:
         if len(self._subgoals) < len(path):

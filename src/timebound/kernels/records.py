@@ -33,7 +33,10 @@ class Records(NamedTuple):
 
 @kernel
 def optimal_path(world, table, queue, search, counts, start, goal, path):
-    """A* and its path, written to the end of ``path``. Returns the length, 0 if there is none, -1 if it needs room."""
+    """A* and its path, written to the end of ``path``. Returns the length, or 0 if there is none.
+
+    -1 if the search needs room, -2 if the path does.
+    """
     note = search[0]
     if begin(world, table, queue, note, counts[0], start, goal) == GROW:
         return -1
@@ -57,7 +60,7 @@ def grow_tree(world, table, queue, search, counts, root, clock):
 
 @kernel
 def tree_path(world, table, search, s, path):
-    """The path of a grown tree from its root to ``s``, written to the end of ``path``; its length, -1: needs room."""
+    """The path of a grown tree from its root to ``s``, written to the end of ``path``; its length, -2: needs room."""
     return _trace(world, table, search[0], intern(table, s), path)
 
 
@@ -67,7 +70,7 @@ def _trace(world, table, note, slot, path):
     length = 0
     while True:
         if length == size:
-            return -1
+            return -2
         length += 1
         path[size - length] = state_of(table, slot)
         if slot == note.root:
