@@ -19,7 +19,9 @@ Chosen where the paper is silent:
 * ``retry``: without a record, ask again after so many moves; 0, never, as published.
 * Edits may block a record's path. The agent notices when more than a few moves towards a subgoal do not climb,
   which never happens on the map that the record was made for. It then drops the record and asks again; after
-  ten such failures it goes to the goal itself until the world is edited again. So it stays complete.
+  ten such failures it goes to the goal itself, until an edit opens something. Edits that only block make no failed
+  record good, so they change nothing. So it stays complete.
+* Looking for similar records expands no states: it takes the time of a walk through a k-d tree, besides the budget.
 * A database made with ``coverage`` answers with any part of a record, walked either way, or with parts of two records
   that share a point. Of the points nearest to the agent it keeps those that can be climbed to, of those nearest to the
   goal those from which the goal can be climbed to, ``candidates`` on either side, and walks the cheapest way between
@@ -33,7 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import SpecError
+from ..errors import DatabaseError, SpecError
 from ..kernels.climbing import ARRIVED, CLIMB, CLIMBING, climb_on, start_climb
 from ..kernels.edits import LogView
 from ..kernels.jit import generic, inlined, now_ns
@@ -60,9 +62,9 @@ QUEST = np.dtype(
         ("similar", np.int64),  # how many records were found; -1 before the database is asked
         ("tried", np.int64),  # how many of them have been tried
         ("slips", np.int64),  # moves on the way to the present subgoal that did not climb
-        ("failed", np.int64),  # records dropped since the last edit
-        ("edits", np.int64),  # the world's edit count when ``failed`` was last set to 0
-        ("alone", np.int64),  # moves made without a record since the last question
+        ("failed", np.int64),  # records dropped since an edit last opened something
+        ("asked", np.int64),  # ticks that the last question took, besides the one in which it was answered
+        ("alone", np.int64),  # moves made since the last question
         ("learned", np.int64),  # states whose values were raised for subgoals that are behind
     ]
 )
@@ -100,14 +102,14 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     learner = algorithm.learner[0]
     quest = algorithm.quest[0]
     counts = algorithm.counts[0]
-    before = learner.edits
     if must_forget(world, algorithm.log, learner, note):
+        # Something has opened: a record that failed may do now. In a world that opens all the time an agent must not
+        # spend it all on questions.
+        quest.failed = 0
+        if quest.stage == WALK and quest.record < 0 and quest.alone > quest.asked:
+            quest.stage = ASK
         learner.lack = FORGET
         return NEEDS_ROOM
-    if before != learner.edits:
-        quest.failed = 0
-        if quest.record < 0:
-            quest.stage = ASK
     if cramped(values, 1):
         learner.lack = VALUES
         return NEEDS_ROOM
@@ -122,6 +124,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         counts.expanded += used
         limit -= used
         if quest.stage != WALK:
+            quest.asked += 1
             return 0
     subgoal = target_of(algorithm.records, algorithm, quest)
     while subgoal == s and subgoal != quest.goal:
@@ -200,10 +203,11 @@ def ask(world, algorithm, quest, climb, clock, s, limit, deadline):
         quest.record = -1
         quest.next = 0
         quest.alone = 0
+        quest.asked = 0
         quest.tried = 0
         quest.similar = -1
         quest.slips = 0
-        if quest.failed > FAILURES:
+        if quest.failed >= FAILURES:
             quest.stage = WALK
             return used
         start_climb(world, climb, s, quest.goal, quest.climb_limit)
@@ -212,7 +216,7 @@ def ask(world, algorithm, quest, climb, clock, s, limit, deadline):
         while climb.status == CLIMBING and used < limit:
             used += climb_on(world, climb, min(limit - used, _CLOCK))
             if deadline > 0 and now_ns(clock) > deadline:
-                break
+                return used
         if climb.status == CLIMBING:
             return used
         climbed(algorithm.records, world, algorithm, quest, climb, s)
@@ -278,24 +282,50 @@ class KnnPlanner(Learner):
 
         if not isinstance(database, SubgoalDatabase):
             raise SpecError(f"knn-lrta* needs a subgoal database from tb.load_database(file, world), not {database!r}")
-        self._world_bytes = database.nbytes
+        if not database.fits(world):
+            raise DatabaseError(
+                "this database was made for a map of another size, or for other rules; make one with timebound prepare"
+            )
+        self._database, self._candidates = database, candidates
         quest = records(QUEST)
         quest["goal"], quest["record"], quest["stage"] = goal, -1, ASK
         quest["candidates"], quest["climb_limit"], quest["retry"] = candidates, climb, retry
         self._common["note"]["goal"] = -1
-        known = database.records
-        inquiry = new_inquiry(candidates, len(known.cells)) if isinstance(known, Trails) else new_inquiry(1, 0)
         self.state = NearestNeighbours(
             quest=quest,
             climb=records(CLIMB),
-            records=known,
-            inquiry=inquiry,
+            records=database.records,
+            inquiry=self._borrow(),
             found=np.zeros(candidates, np.int64),
             unlike=np.zeros(candidates, np.int64),
             stack=np.zeros((STACK, 4), np.int64),
             route=np.zeros(1, np.int64),
             **self._common,
         )
+
+    def _borrow(self) -> Inquiry:
+        """Room for questions, from the database's pool: it grows with the database, and is not needed for long."""
+        known, pool = self._database.records, self._database.spare
+        self._borrowed = isinstance(known, Trails)
+        if not isinstance(known, Trails):
+            return new_inquiry(1, 0)
+        try:
+            while True:
+                spare = pool.pop()
+                if spare.ends.shape[1] == self._candidates:
+                    return spare
+        except IndexError:
+            return new_inquiry(self._candidates, len(known.cells))
+
+    def release(self) -> None:
+        """Room for questions goes back to the pool."""
+        if self._borrowed:
+            self._borrowed = False
+            self._database.spare.append(self.state.inquiry)
+
+    def memory_bytes(self) -> int:
+        """As for every learner, and room for questions. The database, which all agents share, is told apart."""
+        return super().memory_bytes() + sum(array.nbytes for array in self.state.inquiry)
 
     def enlarge(self) -> None:
         """As for every learner; and an empty table of values for a new subgoal."""
@@ -309,6 +339,8 @@ class KnnPlanner(Learner):
     def restart(self) -> None:
         """A new trial. Values are for subgoals, which depend on the start, so none is kept but those of the goal."""
         super().restart()
+        if not self._borrowed:
+            self.state = self.state._replace(inquiry=self._borrow())
         self.state.quest["stage"] = ASK
 
 

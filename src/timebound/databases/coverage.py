@@ -39,6 +39,7 @@ DRAWS = 400  # problems tried on it
 BARS = (math.inf, 2.0, 1.5, 1.2)  # of the optimal cost
 ENOUGH = 0.003  # the share of problems missing in a round at which the bar is lowered
 STEP = 4  # one cell of so many is in a higher tier
+_LONGEST = 2**29  # GRAINs: ways by two records must fit into 32 bits
 ASKED = 10, 250  # how the agent asks if it is not told otherwise: candidates, and steps of a climb
 
 
@@ -100,6 +101,8 @@ def indexed(world: Grid, trails: Sequence[Trail], known: Trails | None = None) -
     known = known or no_trails()
     points = np.concatenate([known.cells[known.points], *(trail.points for trail in trails)])
     walked = np.concatenate([known.walked, *(trail.walked for trail in trails)])
+    if walked.max(initial=0) > _LONGEST:
+        raise WorldError("paths of this map are too long for a database with coverage; make one without")
     ends = known.first[-1] + np.cumsum([len(trail.points) for trail in trails])
     cells, numbers = np.unique(points, return_inverse=True)
     tiers = [0, *(len(cells) - len(cells) // STEP**k for k in range(1, TIERS)), len(cells)]

@@ -19,7 +19,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
@@ -60,14 +60,15 @@ class SubgoalDatabase:
     digest: str
     records: Records | Trails
     settings: dict[str, Any]
+    rules: tuple[Any, ...]  # the size of the map, and how one may move on it
+    spare: list[Any] = field(default_factory=list, compare=False, repr=False)  # room for questions: a pool
 
     @classmethod
     def empty(cls, world: Any, coverage: bool = False) -> SubgoalDatabase:
         """One without records: an agent then does without."""
-        if coverage:
-            return cls(world.digest, frozen(no_trails()), {"records": 0, "coverage": True})
         none = np.empty(0, np.int32)
-        return cls(world.digest, frozen(Records(none, none, np.zeros(1, np.int32), none)), {"records": 0})
+        found = no_trails() if coverage else Records(none, none, np.zeros(1, np.int32), none)
+        return cls(world.digest, frozen(found), {"records": 0, "coverage": coverage}, _rules(world))
 
     def __len__(self) -> int:
         return len(self.records.first) - 1
@@ -84,8 +85,16 @@ class SubgoalDatabase:
             return len(self.records.points)
         return 2 * len(self) + len(self.records.subgoals)
 
+    def fits(self, world: Any) -> bool:
+        """Whether its states are states of this world, which may have been edited since."""
+        return self.rules == _rules(world)
+
     def __repr__(self) -> str:
         return f"<SubgoalDatabase of {len(self):,} records, {self.nbytes / 1e6:.2f} MB>"
+
+
+def _rules(world: Any) -> tuple[Any, ...]:
+    return world.shape, *sorted(world._options().items())
 
 
 def load_database(path: str | Path, world: Any) -> SubgoalDatabase:
@@ -106,7 +115,7 @@ def load_database(path: str | Path, world: Any) -> SubgoalDatabase:
             f"{path} was made for another map, or for this one under other rules; make one with timebound prepare"
         )
     found = Trails(**arrays) if header["settings"].get("coverage") else Records(**arrays)
-    return SubgoalDatabase(header["world"], frozen(found), header["settings"])
+    return SubgoalDatabase(header["world"], frozen(found), header["settings"], _rules(world))
 
 
 def frozen(found: R) -> R:
@@ -332,7 +341,7 @@ def prepare(
     else:
         arrays = _at_random(world, todo, jobs, dask, folder, progress)
     if folder is None:
-        return SubgoalDatabase(world.digest, frozen(arrays), settings)
+        return SubgoalDatabase(world.digest, frozen(arrays), settings, _rules(world))
     files.write(file, KIND, world.digest, settings, arrays._asdict(), _FORMAT[coverage])
     shutil.rmtree(folder)
     return load_database(file, world)

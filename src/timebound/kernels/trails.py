@@ -34,7 +34,7 @@ __all__ = [
     "reset",
 ]
 
-GRAIN = 128  # integer costs per unit in which ways are measured, so that the longest fits into 32 bits
+GRAIN = 128  # integer costs per unit in which ways are measured: 32 bits are enough for paths of millions of steps
 TIERS = 3
 NEAR = 2  # points of each tier looked at on either side, for each that is wanted
 REACH = 1 << 14  # points of records looked at on either side, when ways are joined

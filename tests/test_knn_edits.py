@@ -1,0 +1,122 @@
+"""kNN LRTA* in worlds that are edited: it arrives, keeps moving, and asks again when that may help."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import timebound as tb
+from timebound.algorithms.knn_lrta_star import FAILURES, WALK
+from timebound.databases.subgoals import SubgoalDatabase, frozen
+from timebound.kernels.records import Records
+
+
+def two_gaps() -> tuple[tb.Grid, SubgoalDatabase]:
+    """A wall with a gap at either end, and one record, through the upper one."""
+    cells = np.ones((24, 40), bool)
+    cells[1:-1, 20] = False
+    world = tb.Grid(cells)
+
+    def states(*places: tuple[int, int]) -> np.ndarray:
+        return np.array([world.state_of(place) for place in places], np.int32)
+
+    records = Records(states((12, 2)), states((12, 30)), np.array([0, 1], np.int32), states((0, 20)))
+    empty = SubgoalDatabase.empty(world)
+    return world, SubgoalDatabase(world.digest, frozen(records), {}, empty.rules)
+
+
+def quest(agent: tb.Agent) -> np.void:
+    return agent._planner.state.quest[0]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("every", [0, 7, 100])
+def test_blocks_elsewhere_do_not_stop_it(every: int) -> None:
+    """A record that failed is not tried for ever because walls appear where nobody walks."""
+    world, database = two_gaps()
+    agent = tb.agent("knn-lrta*", world, (12, 17), (12, 30), database=database)
+    agent.run(1)
+    assert quest(agent)["record"] == 0
+    world.block((0, 20))
+    elsewhere = iter([(row, col) for col in range(31, 40) for row in range(24)])
+    for tick in range(3000):
+        agent.run(1)
+        if agent.done:
+            break
+        if every and tick % every == 0 and (place := next(elsewhere, None)):
+            world.block(place)
+    assert agent.status == "reached"
+
+
+def test_it_asks_again_when_something_opens() -> None:
+    world, database = two_gaps()
+    agent = tb.agent("knn-lrta*", world, (12, 17), (12, 30), database=database)
+    agent.run(1)
+    world.block((0, 20))
+    while quest(agent)["failed"] < FAILURES or quest(agent)["stage"] != WALK or quest(agent)["record"] >= 0:
+        agent.run(1)
+    agent.run(1)
+    assert quest(agent)["record"] < 0
+    world.block((23, 39))
+    agent.run(2)
+    assert quest(agent)["record"] < 0  # a wall more is no reason to ask
+    world.unblock((0, 20))
+    agent.run(1)
+    assert quest(agent)["failed"] == 0
+    assert quest(agent)["record"] == 0
+    assert agent.run(1000).status == "reached"
+
+
+@pytest.mark.parametrize("coverage", [False, True])
+def test_a_question_in_slices_comes_to_an_end(coverage: bool) -> None:
+    """Edits while the database is asked do not begin the question again."""
+    world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
+    database = tb.prepare(world, None, records=60, seed=1, coverage=coverage)
+    far = tuple(int(k) for k in np.argwhere(world.free)[-1])
+    for problem in tb.problems(world, 6, seed=2, cost=(20, 100)):
+        mine = world.copy()
+        if far in (problem.start, problem.goal):
+            continue
+        agent = tb.agent("knn-lrta*", mine, problem.start, problem.goal, budget=5, database=database)
+        for tick in range(0, 6000, 10):
+            agent.run(10)
+            if agent.done:
+                break
+            (mine.block if tick % 20 == 0 else mine.unblock)(far)
+        assert agent.moves > 0
+        assert agent.moves > agent.ticks / 4 or agent.done
+
+
+def test_a_database_of_another_map_is_refused() -> None:
+    world, database = two_gaps()
+    with pytest.raises(tb.DatabaseError, match="another size"):
+        tb.agent("knn-lrta*", tb.Grid(np.ones((6, 6))), (0, 0), (5, 5), database=database)
+    with pytest.raises(tb.DatabaseError, match="other rules"):
+        tb.agent("knn-lrta*", tb.Grid(world.free, corners="always"), (0, 0), (5, 5), database=database)
+    world.block((5, 5))  # the same map, edited
+    assert tb.solve(world, (12, 17), (12, 30), "knn-lrta*", database=database).status == "reached"
+
+
+@pytest.mark.parametrize("coverage", [False, True])
+def test_a_short_time_is_kept_to(coverage: bool) -> None:
+    """With no time at all a tick does one slice of a climb, not all the climbs that end within it."""
+    world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
+    database = tb.prepare(world, None, records=30, seed=1, coverage=coverage)
+    for problem in tb.problems(world, 6, seed=2, cost=(20, 100)):
+        agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, budget="0.00001ms", database=database)
+        assert agent.run(200).result().expansions_per_move.max() <= 33
+
+
+def test_room_for_questions_is_shared_and_counted() -> None:
+    world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
+    database = tb.prepare(world, None, records=30, seed=1, coverage=True)
+    problems = list(tb.problems(world, 4, seed=2, cost=(20, 100)))
+    results = [tb.solve(world, p.start, p.goal, "knn-lrta*", database=database) for p in problems]
+    assert len(database.spare) == 1  # one after the other: they used the same
+    assert all(result.memory_bytes > database.spare[0].marks.nbytes for result in results)
+    agents = [tb.agent("knn-lrta*", world, p.start, p.goal, database=database) for p in problems]
+    for agent, result in zip(agents, results, strict=True):
+        assert (agent.run().result().path == result.path).all()
+    assert len(database.spare) == len(problems)
+    again = agents[0].restart().run()
+    assert (again.result().path == results[0].path).all()
+    assert len(database.spare) == len(problems)
