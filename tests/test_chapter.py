@@ -239,7 +239,7 @@ def told(side: int = 4096, hours: float = 0.5, **changes: float) -> paper.Data:
 
 def test_the_papers_own_numbers_pass() -> None:
     for item in knn.ITEMS:
-        if item.number != "Edits":
+        if item.number not in ("Edits", "Coverage"):  # not in the paper
             assert item.examine(told()).verdict == report.REPRODUCED, item.number
 
 
@@ -251,7 +251,8 @@ def test_the_rules_can_fail() -> None:
     assert table_1(**{"TBA*(100)": 11.0}) == report.DIFFERS
     assert table_1(**{"TBA*(5)": 5000.0}) == report.DIFFERS
     assert table_1(**{"TBA*(5)": 5000.0}, side=1024) == report.REPRODUCED  # not compared on smaller maps
-    assert knn.coverage(told(coverage=7000.0)).verdict == report.DIFFERS  # 10,000 random records: 6851.62%
+    assert knn.coverage(told(coverage=6800.0)).because.startswith("reached")  # 10,000 random records: 6851.62%
+    assert knn.coverage(told(coverage=7000.0)).because.startswith("not reached")
     assert knn.table_2(told(hours=1.1)).verdict == report.DIFFERS
     assert knn.table_2(told(**{"kNN LRTA*(60000)": 11.0})).verdict == report.DIFFERS
 

@@ -62,7 +62,7 @@ def _columns() -> dict[str, Column]:
         Column("change_every", "BIGINT", "ticks between changes"),
         Column("non_optimal", "BOOLEAN", "whether non-optimal moves were counted"),
         Column("database", "VARCHAR", "database, as it was made"),
-        Column("records", "BIGINT", "records in the database"),
+        Column("records", "BIGINT", "records asked for"),
         Column("blocked", "DOUBLE", "share of the free cells blocked since, %"),
         Column("kind", "VARCHAR", "kind of run"),
         Column("status", "VARCHAR", "outcome"),
