@@ -147,6 +147,42 @@ def test_a_database_from_elsewhere_is_used(tmp_path: Path) -> None:
     assert "2 made in" in (tmp_path / "two" / "report.md").read_text()
 
 
+def test_notes_of_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, file = WORLD.open(), tmp_path / "r.db"
+
+    def make() -> dict[str, Any]:
+        recipes.make("rooms", world, FEW, file)
+        return recipes.note_of(file)
+
+    def write(**changes: Any) -> None:
+        file.with_suffix(".json").write_text(json.dumps({**first, **changes}))
+
+    first = make()
+    assert (first["sittings"], first["code"], first["whole"]) == (1, subgoals.CODE, True)
+    # Killed when the file was whole and its note was not: what it took stays known.
+    write(whole=False, wall_seconds=3600.0, core_seconds=7200.0)
+    told = make()
+    assert (told["wall_seconds"], told["core_seconds"], told["sittings"]) == (3600.0, 7200.0, 1)
+    # The file is gone and made once more: its time is that of the last making.
+    for gone in (
+        {"wall_seconds": 3600.0},
+        {"wall_seconds": None, "core_seconds": None},
+        {"wall_seconds": None, "core_seconds": None, "whole": False},
+        {"wall_seconds": 3600.0, "whole": False, "code": "another"},  # whose parts are not used
+    ):
+        file.unlink()
+        write(**gone)
+        told = make()
+        assert told["wall_seconds"] < 1000
+        assert (told["sittings"], told["whole"]) == (1, True)
+    # Parts of the same code are gone on with.
+    file.unlink()
+    write(whole=False, wall_seconds=3600.0)
+    told = make()
+    assert told["wall_seconds"] > 3600
+    assert told["sittings"] == 2
+
+
 @pytest.mark.skipif(not COMPILED, reason="starts processes; the same code runs above")
 def test_on_a_cluster(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
@@ -234,7 +270,7 @@ def told(side: int = 4096, hours: float = 0.5, **changes: float) -> paper.Data:
     rows["knn"].append(covering)
     notes.append({**notes[0], "records": 1000, "coverage": True})
     rows["tba"] = [row(f"TBA*({r})", budget=str(r)) for r in knn.TIME_SLICES]
-    return paper.Data(rows, True, notes)
+    return paper.Data(rows, notes)
 
 
 def test_the_papers_own_numbers_pass() -> None:
@@ -274,6 +310,6 @@ def test_the_rules_can_fail() -> None:
 
 def test_without_notes_nothing_can_be_told() -> None:
     data = told()
-    bare = paper.Data({name: list(data[name]) for name in ("knn", "tba", "a")}, True)
+    bare = paper.Data({name: list(data[name]) for name in ("knn", "tba", "a")})
     for rule in (knn.table_2, knn.table_3, knn.table_5):
         assert rule(bare).verdict == report.CANNOT_TELL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -9,9 +10,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import cache
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -516,7 +520,7 @@ def broken_files(whole: bytes) -> dict[str, tuple[bytes, str]]:
         "no header": (files.MAGIC + (10).to_bytes(8, "little") + b"x" * 500, "not complete"),
         "newer": (with_header(version=files.VERSION + 1), "newer timebound"),
         "damaged": (bytes(flipped), "checksum"),
-        "another kind": (with_header(kind="d-lrta*"), "for d-lrta*"),
+        "another header": (with_header(kind="d-lrta*"), "checksum"),
     }
 
 
@@ -531,6 +535,159 @@ def test_broken_files_are_refused_in_one_sentence(database: tuple[tb.Grid, Path]
         assert "\n" not in str(refusal.value)
     with pytest.raises(tb.DatabaseError, match="no file"):
         tb.load_database(tmp_path / "nowhere.db", world)
+    files.write(bad, "d-lrta*", world.digest, {}, {})
+    with pytest.raises(tb.DatabaseError, match=r"for d-lrta\*"):
+        tb.load_database(bad, world)
+
+
+@pytest.mark.parametrize("bits", [1, 0xFF])
+def test_every_byte_before_the_arrays_is_checked(database: tuple[tb.Grid, Path], tmp_path: Path, bits: int) -> None:
+    """Whatever byte is wrong: a sentence, or the same arrays."""
+    world, file = database
+    whole, arrays = file.read_bytes(), tb.load_database(file, world).records
+    first = len(files.MAGIC) + 8
+    first += int.from_bytes(whole[len(files.MAGIC) : first], "little")
+    bad = tmp_path / "bad.db"
+    for place in range(first):
+        bad.write_bytes(whole[:place] + bytes([whole[place] ^ bits]) + whole[place + 1 :])
+        with suppress(tb.DatabaseError):
+            found = tb.load_database(bad, world).records
+            assert all(np.array_equal(a, b) for a, b in zip(found, arrays, strict=True)), place
+
+
+def test_files_of_older_formats(database: tuple[tb.Grid, Path], tmp_path: Path) -> None:
+    """Their checksum is of the arrays only, and they are still read; a header that is wrong is a sentence."""
+    world, file = database
+    whole, old = file.read_bytes(), tmp_path / "old.db"
+    first = len(files.MAGIC) + 8
+    end = first + int.from_bytes(whole[len(files.MAGIC) : first], "little")
+    header = {
+        **json.loads(whole[first:end]),
+        "version": 1,
+        "checksum": blake2b(whole[end:], digest_size=16).hexdigest(),
+    }
+
+    def written(**changes: object) -> Path:
+        text = json.dumps({**header, **changes}).encode()
+        old.write_bytes(files.MAGIC + len(text).to_bytes(8, "little") + text + whole[end:])
+        return old
+
+    found, expected = (tb.load_database(path, world).records for path in (written(), file))
+    assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+    one, *others = header["arrays"]
+    for changes in (
+        {"arrays": others},
+        {"arrays": None},
+        {"arrays": [{**one, "offset": -64}, *others]},
+        {"arrays": [{**one, "shape": [10**9]}, *others]},
+        {"arrays": [{**one, "dtype": "|O"}, *others]},
+        {"arrays": [{**one, "dtype": "<i2"}, *others]},
+        {"arrays": [{**one, "name": "other"}, *others]},
+        {"settings": 3},
+        {"kind": None},
+        {"bytes": "many"},
+        {"version": "new"},
+    ):
+        with pytest.raises(tb.DatabaseError, match="make it again"):
+            tb.load_database(written(**changes), world)
+
+
+def interrupted(file: Path, patch: pytest.MonkeyPatch, **options: Any) -> None:
+    """Make two of the four parts of a database."""
+    make, done = subgoals._make_chunk, []
+
+    def stops_after_two(world: Any, chunk: Any) -> Any:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(chunk)
+        return make(world, chunk)
+
+    with patch.context() as inner:
+        inner.setattr(subgoals, "_make_chunk", stops_after_two)
+        with pytest.raises(KeyboardInterrupt):
+            tb.prepare(rooms(), file, **{"records": 20, "mode": "paths", "seed": 5, **options})
+
+
+def test_parts_of_other_code_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    file = tmp_path / "r.db"
+    with monkeypatch.context() as patch:
+        patch.setattr(subgoals, "CODE", "another")
+        interrupted(file, monkeypatch)
+    told: list[int] = []
+    tb.prepare(rooms(), file, records=20, mode="paths", seed=5, progress=lambda done, *_: told.append(done))
+    assert told[0] == 0
+    assert not list(tmp_path.glob("*.parts"))
+
+
+def test_what_is_left_behind_hinders_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake, a kill before the parts were removed, and one while they were."""
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    world, file, folder = rooms(), tmp_path / "r.db", tmp_path / "r.db.parts"
+    for wrong in ({"seed": -1}, {"seed": "x"}, {"jobs": 0}, {"jobs": "two"}):
+        with pytest.raises(tb.SpecError, match="at least"):
+            tb.prepare(world, file, records=20, mode="paths", **wrong)
+    assert not folder.exists()
+    folder.mkdir()
+    (folder / "plan.json").write_text('{"records": 3}')
+    with monkeypatch.context() as patch:
+        patch.setattr(subgoals.shutil, "rmtree", lambda *_, **__: None)
+        tb.prepare(world, file, records=20, mode="paths", seed=5)
+    assert len(list(folder.glob("*.npz"))) == 4
+    other = tb.prepare(world, tmp_path / "other.db", records=20, mode="paths", seed=6)
+    with monkeypatch.context() as patch:
+        patch.setattr(subgoals.shutil, "rmtree", lambda path, **_: (path / "plan.json").unlink())
+        tb.prepare(world, file, records=20, mode="paths", seed=6)
+    assert file.read_bytes() == (tmp_path / "other.db").read_bytes()
+    tb.prepare(world, file, records=20, mode="paths", seed=5)
+    assert not folder.exists()
+    assert file.read_bytes() != (tmp_path / "other.db").read_bytes()
+    assert len(other) == 20
+
+
+def test_two_builds_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    world, file = rooms(), tmp_path / "r.db"
+    refusals = []
+
+    def again(done: int, total: int, what: str) -> None:
+        with pytest.raises(tb.DatabaseError, match="another process is making") as refusal:
+            tb.prepare(world, file, records=20, mode="paths", seed=5)
+        refusals.append(refusal)
+
+    tb.prepare(world, file, records=20, mode="paths", seed=5, progress=again)
+    assert refusals
+    assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+    (tmp_path / ".r.db.lock").touch()  # as one that was killed leaves it
+    tb.prepare(world, file, records=20, mode="paths", seed=5)
+    assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = rooms()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.db.parts").write_text("a file")
+    with pytest.raises(tb.DatabaseError, match="folder: it is a folder"):
+        tb.prepare(world, tmp_path / "folder", records=5)
+    with pytest.raises(tb.DatabaseError, match="a file of that name"):
+        tb.prepare(world, tmp_path / "a.db", records=5)
+
+    def full(fd: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for covers in (False, True):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(tb.DatabaseError, match="No space left"):
+                tb.prepare(world, tmp_path / "b.db", records=5, coverage=covers)
+    assert not list(tmp_path.rglob("*.part"))
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    with pytest.raises(tb.DatabaseError, match=r"cannot make the folder .*: Permission denied"):
+        tb.prepare(world, tmp_path / "c.db", records=5)
 
 
 def test_another_map_or_rule_is_refused(database: tuple[tb.Grid, Path]) -> None:
@@ -707,3 +864,16 @@ def test_it_says_what_it_needs() -> None:
         tb.solve(tb.Grid([[1, 1]]), (0, 0), (0, 1), "a*", database=tb.SubgoalDatabase.empty(world))
     with pytest.raises(tb.SpecError, match="from tb"):
         tb.solve(tb.Grid([[1, 1]]), (0, 0), (0, 1), "knn-lrta*", database="x.db")
+
+
+@pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
+def test_trials_with_a_database(covers: bool, small_rounds: None) -> None:
+    world = rooms()
+    database = tb.prepare(world, None, records=20 if COMPILED else 5, seed=1, coverage=covers)
+    problem = next(iter(tb.problems(world, 1, seed=3, cost=(SIDE / 2, 4 * SIDE))))
+    result = tb.converge(world, problem.start, problem.goal, "knn-lrta*", database=database)
+    once = tb.solve(world, problem.start, problem.goal, "knn-lrta*", database=database)
+    assert result.converged
+    assert result.costs[0] == once.cost
+    with pytest.raises(tb.SpecError, match="uses no database"):
+        tb.converge(world, problem.start, problem.goal, "lrta*", database=database)

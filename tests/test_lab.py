@@ -153,8 +153,15 @@ def test_store_keeps_replaces_and_exports(tmp_path: Path) -> None:
         assert store.drawn("k") == [1, [2, 3]]
         store.export(tmp_path / "runs.csv")
         store.export(tmp_path / "runs.parquet")
+        store.export(tmp_path / "o'clock.csv")
+        assert (tmp_path / "o'clock.csv").read_bytes() == (tmp_path / "runs.csv").read_bytes()
         with pytest.raises(tb.MapError, match="parquet or"):
             store.export(tmp_path / "runs.xls")
+        with pytest.raises(tb.Error, match="there is no folder"):
+            store.export(tmp_path / "nowhere" / "runs.csv")
+        (tmp_path / "folder.csv").mkdir()
+        with pytest.raises(tb.Error, match="it is a folder"):
+            store.export(tmp_path / "folder.csv")
     with Store(tmp_path / "deep" / "runs.duckdb") as store:
         assert same(store.rows()) == same(records)
     with open(tmp_path / "runs.csv", newline="") as file:
@@ -174,6 +181,8 @@ def test_store_refuses_what_is_none(tmp_path: Path) -> None:
     file.write_text("this is no database")
     with pytest.raises(tb.Error, match="cannot be opened"):
         Store(file)
+    with pytest.raises(tb.Error, match="there is a file of that name"):
+        Store(file / "runs.duckdb")
 
 
 def test_columns_know_themselves() -> None:
@@ -230,6 +239,46 @@ def test_errors_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "ZeroDivisionError: no good" in page
 
 
+def test_a_run_that_fails_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def broken(world, run, entry):
+        tried.append(run.key)
+        raise ZeroDivisionError("no good")
+
+    monkeypatch.setitem(sys.modules["timebound.lab.experiment"].KINDS, "broken", broken)
+    sweep = Sweep(**{**SWEEP.__dict__, "kind": "broken", "problems": 2})
+    for calls in (1, 2):
+        reproduce.reproduce(small_paper(sweep), tmp_path, say=lambda text: None, jobs=1)
+        assert len(tried) == calls * len(set(tried)) == calls * 16
+
+
+def test_a_chunk_that_took_long_is_committed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the store holds when the next chunk begins."""
+    kept: list[int] = []
+    held: list[int] = []
+
+    class Held:
+        def add(self, records):
+            kept.extend(records)
+
+    def work(seconds):
+        held.append(len(kept))
+        time.sleep(seconds)
+        return [1]
+
+    monkeypatch.setattr(reproduce, "run_chunk", work)
+    made = reproduce._made(Held(), [0.3, 0.0, 0.0, 0.3, 0.0], 1, None, 5, "runs", None)  # type: ignore[arg-type]
+    assert len(list(made)) == len(kept) == 5
+    assert held == [0, 1, 1, 1, 4]
+
+
+def test_reproduce_needs_a_job(tmp_path: Path) -> None:
+    with pytest.raises(tb.SpecError, match="at least 1, not 0"):
+        reproduce.reproduce(small_paper(), tmp_path / "x", jobs=0)
+    assert not (tmp_path / "x").exists()
+
+
 def test_a_rule_that_fails_is_an_error_too(tmp_path: Path) -> None:
     broken = paper.Item("Table 8", "t", "c", "r", ("small",), lambda data: 1 / 0)  # type: ignore[arg-type, return-value]
     small = small_paper()
@@ -279,7 +328,7 @@ def test_papers_examine_what_was_run(module, tmp_path: Path) -> None:
     assert set(outcome.verdicts) == {item.number for item in whole.items}
     assert set(outcome.verdicts.values()) <= {report.REPRODUCED, report.DIFFERS, report.BEYOND}
     for item in whole.items:  # and with nothing at all
-        assert item.examine(paper.Data({}, True)).verdict == report.CANNOT_TELL
+        assert item.examine(paper.Data({})).verdict == report.CANNOT_TELL
     text = (tmp_path / "report.md").read_text()
     for file in re.findall(r"\((figures/[^)]*)\)", text):
         assert xml.parse(tmp_path / file).getroot().tag.endswith("svg")
@@ -295,7 +344,7 @@ def test_tba_verdicts_can_fail() -> None:
                 rows.append(
                     {"spec": spec, "budget": str(r), "status": "reached", "suboptimality": mean * factor}
                 )  # fmt: skip
-        return paper.Data({"table 1": rows}, True)
+        return paper.Data({"table 1": rows})
 
     assert tba.table_1(data(1.0)).verdict == report.REPRODUCED
     assert tba.table_1(data(1.09)).verdict == report.REPRODUCED
@@ -315,13 +364,13 @@ def test_learning_verdicts_can_fail() -> None:
                     {"spec": spec, "budget": budget, "status": "reached", "suboptimality": middle * (0.9 + k / 300),
                      "states_per_move_mean": 1.0, "microseconds_per_move": 1.0}
                 )  # fmt: skip
-        return paper.Data(rows, True)
+        return paper.Data(rows)
 
     assert learning.bg512(data(1.0)).verdict == report.REPRODUCED
     assert learning.bg512(data(1.2)).verdict == report.REPRODUCED
     assert learning.bg512(data(2.0)).verdict == report.DIFFERS
     assert learning.bg512(data(1.0, 5)).verdict == report.CANNOT_TELL
-    assert learning.bg512(paper.Data({}, True)).verdict == report.CANNOT_TELL
+    assert learning.bg512(paper.Data({})).verdict == report.CANNOT_TELL
 
 
 def test_falling() -> None:

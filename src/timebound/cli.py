@@ -18,7 +18,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
-from .errors import Error, SpecError, nearest
+from .errors import Error, SpecError, at_least, nearest
+from .words import some
 
 if TYPE_CHECKING:
     from .episode import Result
@@ -552,10 +553,10 @@ def _bench(options: argparse.Namespace) -> int:
         print(_caption(tasks))
         print(bench.format_table(summary))
     if passed_over:
-        _note(f"{_some(passed_over, 'problem')} passed over: start or goal in a wall")
+        _note(f"{some(passed_over, 'problem')} passed over: start or goal in a wall")
     doubtful = bench.doubtful(records)
     if doubtful:
-        _note(f"the optimum listed in the .scen file is off for {_some(doubtful, 'problem')}: use --recompute")
+        _note(f"the optimum listed in the .scen file is off for {some(doubtful, 'problem')}: use --recompute")
     if options.png:
         from .pictures import save
 
@@ -576,7 +577,8 @@ def _setting(options: argparse.Namespace, **more: Any) -> Any:
 def _compare(options: argparse.Namespace) -> int:
     from .lab import bench
     from .lab.compare import compare, differences
-    from .lab.report import html, markdown, write_whole
+    from .lab.report import html, markdown
+    from .whole import make_folder, write_whole
 
     entries = bench.cross(options.algorithm or ["a*"], options.budget.split(","))
     folder = Path(options.output)
@@ -590,6 +592,7 @@ def _compare(options: argparse.Namespace) -> int:
             progress=bar,
         )
         setting = _setting(options)
+        make_folder(folder)
         records = bench.run(tasks, entries, setting, jobs=options.jobs, progress=bar)
     document = compare(records, entries, _caption(tasks) + ".")
     pictures = {}
@@ -618,6 +621,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     from .lab.paper import FULL, NORMAL, QUICK, Maps
     from .lab.reproduce import STEPS, find, reproduce
     from .lab.store import Store
+    from .whole import make_folder
 
     paper = find(options.paper)
     steps = [step.strip() for step in options.steps.split(",")]
@@ -627,14 +631,16 @@ def _reproduce(options: argparse.Namespace) -> int:
     for file in options.export:
         if Path(file).suffix.lower() not in (".parquet", ".csv"):
             raise Error(f"records are exported to a .parquet or .csv file, not to {file}")
-    folder = Path(options.output or f"timebound-{options.paper}")
+    maps, jobs = Maps.at(options.maps), _jobs(options)
+    folder = make_folder(options.output or f"timebound-{options.paper}")
+    _check_outputs(None, *options.export)
     with _Bar() as bar:
         outcome = reproduce(
             paper,
             folder,
             scale=QUICK if options.quick else FULL if options.full else NORMAL,
-            maps=Maps.at(options.maps),
-            jobs=options.jobs or os.cpu_count() or 1,
+            maps=maps,
+            jobs=jobs,
             dask=options.dask,
             steps=steps,
             say=_note,
@@ -653,7 +659,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     for number, verdict in outcome.verdicts.items():
         print(f"{number:<22}{verdict}")
     if outcome.errors:
-        print(f"{_some(outcome.errors, 'run')} ended in an error: see the report's first section")
+        print(f"{some(outcome.errors, 'run')} ended in an error: see the report's first section")
     if "report" in steps:
         print(f"wrote {folder / 'report.html'} (also report.md and figures)")
     return SOLVED
@@ -663,13 +669,18 @@ def _prepare(options: argparse.Namespace) -> int:
     _check_outputs(None, options.output)
     import time
 
+    from .algorithms import parse_spec
     from .databases.subgoals import KIND, prepare
     from .lab.bench import open_world
 
-    if options.algorithm.partition(":")[0] != KIND:
-        raise SpecError(f"{options.algorithm} needs no database; the algorithm that does is {KIND}")
-    world = open_world(options.map).world
-    if options.scale > 1:
+    algorithm = parse_spec(options.algorithm).algorithm
+    if not algorithm.database:
+        raise SpecError(f"{algorithm.name} needs no database; the algorithm that does is {KIND}")
+    opened = open_world(options.map)
+    world = opened.world
+    if options.scale != 1:
+        if not opened.is_grid:
+            raise Error(f"{options.map} is a graph, and only grids can be scaled")
         world = world.scale(options.scale)
     began = time.perf_counter()
     with _Bar() as bar:
@@ -680,7 +691,7 @@ def _prepare(options: argparse.Namespace) -> int:
             mode=options.mode,
             coverage=options.coverage,
             seed=options.seed,
-            jobs=options.jobs or os.cpu_count() or 1,
+            jobs=_jobs(options),
             dask=options.dask,
             progress=bar,
         )
@@ -708,6 +719,11 @@ def _prepare(options: argparse.Namespace) -> int:
     return SOLVED
 
 
+def _jobs(options: argparse.Namespace) -> int:
+    """As many as were asked for, or all cores."""
+    return (os.cpu_count() or 1) if options.jobs is None else at_least(1, options.jobs, "--jobs is how many to use")
+
+
 def _caption(tasks: Sequence[Task]) -> str:
     count = sum(len(task.problems) for task in tasks)
     names = [task.opened.name for task in tasks]
@@ -715,7 +731,7 @@ def _caption(tasks: Sequence[Task]) -> str:
     costs = [problem.optimal for task in tasks for problem in task.problems if problem.optimal is not None]
     span = f", optimal cost {min(costs):.4g} to {max(costs):.4g}" if costs else ""
     kinds = {"random" if task.source == "random" else "listed" for task in tasks}
-    return f"{_some(count, f'{kinds.pop()} problem' if len(kinds) == 1 else 'problem')} on {where}{span}"
+    return f"{some(count, f'{kinds.pop()} problem' if len(kinds) == 1 else 'problem')} on {where}{span}"
 
 
 def _trade_off(summary: Sequence[dict[str, Any]]) -> Any:
@@ -908,7 +924,7 @@ def _warmup(options: argparse.Namespace) -> int:
     if options.json:
         _print_json({"seconds": total, "compiled": compiled, "steps": steps})
     else:
-        print(f"{_some(compiled, 'kernel')} compiled, {total:.1f} s in all")
+        print(f"{some(compiled, 'kernel')} compiled, {total:.1f} s in all")
     return SOLVED
 
 
@@ -1025,10 +1041,6 @@ def _note(text: str) -> None:
 def _say(text: str, options: argparse.Namespace) -> None:
     """A closing remark; it must not spoil JSON."""
     print(text, file=sys.stderr if options.json else sys.stdout)
-
-
-def _some(count: int, what: str) -> str:
-    return f"{count:,} {what}" + "s" * (count != 1)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

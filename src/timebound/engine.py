@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 
 from .errors import Error
 
-__all__ = ["on_dask", "on_threads", "scheduler"]
+__all__ = ["Progress", "on_dask", "on_threads", "scheduler"]
 
 _NO_DASK = "running on a cluster needs Dask: pip install 'timebound[dask]'"
 
 T = TypeVar("T")
 R = TypeVar("R")
+Progress = Callable[[int, int, str], None]  # how many are done, of how many, and of what
 
 
 def on_threads(work: Callable[[T], R], todo: Sequence[T], jobs: int) -> Iterator[R]:

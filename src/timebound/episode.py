@@ -578,6 +578,7 @@ def converge(
     budget: Budget | int | str | None = None,
     commit: int = 1,
     move_limit: int | None = None,
+    database: Any = None,
     trials: int = 1000,
 ) -> Convergence:
     """Trial after trial from ``start`` to ``goal`` with what was learned before, until the path repeats itself.
@@ -591,7 +592,7 @@ def converge(
     (True, True)
     """
     _whole("trials", trials)
-    walker = Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit)
+    walker = Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit, database=database)
     costs: list[float] = []
     moves: list[int] = []
     converged = False

@@ -18,6 +18,7 @@ __all__ = [
     "SpecError",
     "WorldError",
     "as_numbers",
+    "at_least",
     "nearest",
 ]
 
@@ -66,6 +67,19 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise WorldError(f"{what} must be numbers, all rows of one length") from None
+
+
+def at_least(least: int, value: Any, what: str) -> int:
+    """A whole number that is not less, or a SpecError that begins with ``what`` it is.
+
+    >>> at_least(1, 4, "jobs is how many threads to use")
+    4
+    """
+    import numpy as np
+
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise SpecError(f"{what}, at least {least}, not {value!r}")
+    return int(value)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -22,14 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine import on_dask, on_threads, scheduler
-from ..errors import WorldError
+from ..engine import Progress, on_dask, on_threads, scheduler
+from ..errors import DatabaseError, WorldError
 from ..kernels.climbing import CLIMB
 from ..kernels.records import tree_path
 from ..kernels.trails import GRAIN, LEAF, TIERS, Trails, answer, compress_both, distances, new_inquiry, no_trails
 from ..kernels.workspace import records
+from ..whole import write_whole
 from ..worlds.grid import Grid
-from .subgoals import CLIMB_LIMIT, Maker, Progress, WorldCopy, frozen, keep, part_name, tree_order
+from .subgoals import CLIMB_LIMIT, Maker, WorldCopy, frozen, part_name, tree_order
 
 __all__ = ["Trail", "covering", "indexed"]
 
@@ -137,7 +138,7 @@ def _searched(
         made = on_dask(_search_there, missing, dask, jobs, shared=(WorldCopy.of(world), known))
     for number, data in made:
         if folder is not None:
-            keep(folder / part_name(number), data)
+            write_whole(folder / part_name(number), data, DatabaseError)
         done[number] = data
     return {number: _unpacked(data) for number, data in done.items()}
 

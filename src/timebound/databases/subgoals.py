@@ -16,7 +16,6 @@ of workers, nor on how often the work was interrupted.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,30 +26,31 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..engine import on_dask, on_threads
-from ..errors import DatabaseError, SpecError, WorldError
+from ..engine import Progress, on_dask, on_threads
+from ..errors import DatabaseError, SpecError, WorldError, at_least
 from ..kernels.best_first import SEARCH
 from ..kernels.climbing import compress
+from ..kernels.jit import sources_digest
 from ..kernels.layout import COUNTS, WEIGHT_ONE
 from ..kernels.records import Records, grow_tree, optimal_path, tree_path
 from ..kernels.trails import Trails, no_trails
 from ..kernels.workspace import Workspace, records
+from ..whole import alone, make_folder, write_whole
 from ..worlds.grid import Grid
 from . import files
 
-__all__ = ["KIND", "SubgoalDatabase", "load_database", "prepare"]
+__all__ = ["CODE", "KIND", "SubgoalDatabase", "load_database", "prepare"]
 
 KIND = "knn-lrta*"
+CODE = sources_digest().hex()[:12]  # parts made by other code are not mixed with ours
 MODES = ("paths", "trees")
 CLIMB_LIMIT = 10_000  # steps, off-line
 PER_TREE = 400  # records taken from one Dijkstra search
 _CHUNK = {"paths": 64, "trees": PER_TREE}
-_FORMAT = {False: 1, True: 2}  # of the file, without and with coverage
 _TRIES = 1000  # random pairs for one record, before a map is called too easy
 _ROOTS = 20  # roots for one tree's records, before the same
 
 R = TypeVar("R", bound=Records | Trails)
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,10 @@ def load_database(path: str | Path, world: Any) -> SubgoalDatabase:
         raise DatabaseError(
             f"{path} was made for another map, or for this one under other rules; make one with timebound prepare"
         )
-    found = Trails(**arrays) if header["settings"].get("coverage") else Records(**arrays)
-    return SubgoalDatabase(header["world"], frozen(found), header["settings"], _rules(world))
+    form: type[Trails | Records] = Trails if header["settings"].get("coverage") else Records
+    if set(arrays) != set(form._fields) or any(a.ndim != 1 or a.dtype != np.int32 for a in arrays.values()):
+        raise DatabaseError(f"{path} does not hold the arrays of a database: make it again with timebound prepare")
+    return SubgoalDatabase(header["world"], frozen(form(**arrays)), header["settings"], _rules(world))
 
 
 def frozen(found: R) -> R:
@@ -312,38 +314,42 @@ def prepare(
         raise WorldError("subgoal databases are for grids")
     if world._costs is not None:
         raise WorldError("subgoal databases are for grids whose cells all cost the same")
-    if not isinstance(records, (int, np.integer)) or isinstance(records, bool) or records < 1:
-        raise SpecError(f"records is how many to make, at least 1, not {records!r}")
+    records = at_least(1, records, "records is how many to make")
+    seed = at_least(0, seed, "seed is a whole number")
+    jobs = at_least(1, jobs, "jobs is how many threads or workers to use")
     if mode not in MODES:
         raise SpecError(f"mode is {' or '.join(MODES)}, not {mode!r}")
     if coverage and mode != "trees":
         raise SpecError(f"coverage takes its paths from trees, so mode is trees, not {mode!r}")
     size = _CHUNK[mode]
     todo = [
-        _Chunk(number, first, min(size, records - first), int(seed), mode)
+        _Chunk(number, first, min(size, records - first), seed, mode)
         for number, first in enumerate(range(0, records, size))
     ]
-    settings: dict[str, Any] = {"records": int(records), "mode": mode, "seed": int(seed), "climb_limit": CLIMB_LIMIT}
+    settings: dict[str, Any] = {"records": records, "mode": mode, "seed": seed, "climb_limit": CLIMB_LIMIT}
     if coverage:
         settings["coverage"] = True
     world.parts()  # computed once, before threads ask for it
-    folder = None
-    if path is not None:
-        file = Path(path)
-        if not file.absolute().parent.is_dir():
-            raise DatabaseError(f"cannot write {file}: there is no folder {file.parent}")
-        folder = _parts_folder(file, {**settings, "world": world.digest, "format": _FORMAT[coverage]})
-    arrays: Records | Trails
-    if coverage:
-        from .coverage import covering
 
-        arrays = covering(world, int(records), int(seed), jobs, dask, folder, progress)
-    else:
-        arrays = _at_random(world, todo, jobs, dask, folder, progress)
-    if folder is None:
-        return SubgoalDatabase(world.digest, frozen(arrays), settings, _rules(world))
-    files.write(file, KIND, world.digest, settings, arrays._asdict(), _FORMAT[coverage])
-    shutil.rmtree(folder)
+    def made(folder: Path | None) -> Records | Trails:
+        if coverage:
+            from .coverage import covering
+
+            return covering(world, records, seed, jobs, dask, folder, progress)
+        return _at_random(world, todo, jobs, dask, folder, progress)
+
+    if path is None:
+        return SubgoalDatabase(world.digest, frozen(made(None)), settings, _rules(world))
+    file = Path(path)
+    if file.is_dir():
+        raise DatabaseError(f"cannot write {file}: it is a folder, and a file name is needed")
+    if not file.absolute().parent.is_dir():
+        raise DatabaseError(f"cannot write {file}: there is no folder {file.parent}")
+    busy = DatabaseError(f"another process is making {file}; wait for it, or choose another file")
+    with alone(file.with_name(f".{file.name}.lock"), busy):
+        folder = _parts_folder(file, {**settings, "world": world.digest, "code": CODE})
+        files.write(file, KIND, world.digest, settings, made(folder)._asdict())
+        shutil.rmtree(folder, ignore_errors=True)  # the file is whole: what is left does no harm
     return load_database(file, world)
 
 
@@ -361,7 +367,7 @@ def _at_random(
     if progress is not None:
         progress(made, total, "records")
     for number, data in _made(world, missing, jobs, dask):
-        keep(folder / part_name(number), data)
+        write_whole(folder / part_name(number), data, DatabaseError)
         made += todo[number].count
         if progress is not None:
             progress(made, total, "records")
@@ -379,24 +385,45 @@ def part_name(number: int) -> str:
 
 
 def _parts_folder(file: Path, plan: dict[str, Any]) -> Path:
-    """Where finished parts wait; parts of other work are not mixed with these."""
-    folder = file.with_name(file.name + ".parts")
-    folder.mkdir(exist_ok=True)
+    """Where finished parts wait. Those of another database are not touched; those made by other code are made anew."""
+    folder = make_folder(file.with_name(file.name + ".parts"), DatabaseError)
     note = folder / "plan.json"
-    text = json.dumps(plan, sort_keys=True)
-    if note.exists() and note.read_text() != text:
-        raise DatabaseError(f"{folder} holds the parts of another database; remove it, or choose another file")
-    keep(note, text.encode())
+    try:
+        parts = list(folder.glob("*.npz"))
+        found = _plan(note.read_text()) if note.exists() else None
+        if found == plan:
+            return folder
+        # Without a plan they are what is left of a folder that was being removed.
+        if parts and found is not None and _work(found) != _work(plan) and not _done_with(file, found):
+            raise DatabaseError(f"{folder} holds the parts of another database; remove it, or choose another file")
+        for part in parts:
+            part.unlink()
+    except OSError as problem:
+        raise DatabaseError(f"cannot use the folder {folder}: {problem.strerror}") from None
+    write_whole(note, json.dumps(plan, sort_keys=True), DatabaseError)
     return folder
 
 
-def keep(path: Path, data: bytes) -> None:
-    partial_file = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(partial_file, "wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
-    partial_file.replace(path)
+def _plan(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _work(plan: dict[str, Any]) -> dict[str, Any]:
+    """What is to be made, whatever the code."""
+    return {name: value for name, value in plan.items() if name not in ("code", "format")}
+
+
+def _done_with(file: Path, plan: dict[str, Any]) -> bool:
+    """Whether the file that the parts are for is whole already: only their removal was interrupted."""
+    try:
+        header, _ = files.read(file)
+    except DatabaseError:
+        return False
+    return _work(plan) == {**header["settings"], "world": header["world"]}
 
 
 def _assembled(world: Grid, parts: Sequence[Path | BytesIO]) -> Records:

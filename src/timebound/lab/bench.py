@@ -12,7 +12,7 @@ import io
 import math
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
@@ -27,8 +27,9 @@ from .. import __version__
 from ..algorithms import Spec, parse_spec
 from ..databases.files import read
 from ..databases.subgoals import load_database
+from ..engine import Progress
 from ..episode import Agent, AnyWorld, Budget, Result, solve
-from ..errors import DatabaseError, Error, MapError, ProblemError, SpecError, WorldError
+from ..errors import DatabaseError, Error, MapError, ProblemError, SpecError, WorldError, at_least
 from ..warm import ready
 from ..worlds.changes import RandomChanges
 from ..worlds.graph import Graph
@@ -82,8 +83,6 @@ MEASURES = (
 
 # These say how good a whole walk was, so a walk that did not arrive has none of them.
 _OF_SOLVED = {"suboptimality", "cost", "moves"}
-
-Progress = Callable[[int, int, str], None]  # how many are done, of how many, and of what
 
 
 # ------------------------------------------------------------------------------------------- worlds
@@ -400,8 +399,7 @@ def run(
     are made ready first: no record's time includes a compilation. Jobs are threads, since kernels release the GIL;
     with more than one, threads wait for each other and times are no longer honest.
     """
-    if jobs < 1:
-        raise SpecError(f"jobs is how many threads to use, at least 1, not {jobs}")
+    at_least(1, jobs, "jobs is how many threads to use")
     for task in tasks:
         for entry in entries:
             example = next((p for p in task.problems if p.start != p.goal), None)

@@ -112,11 +112,9 @@ class Data:
     def __init__(
         self,
         rows: Mapping[str, Sequence[Mapping[str, Any]]],
-        complete: bool,
         databases: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self._rows = rows
-        self.complete = complete
         self.databases = databases
 
     def __getitem__(self, sweep: str) -> Rows:

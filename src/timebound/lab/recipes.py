@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..databases.subgoals import Progress, SubgoalDatabase, load_database, prepare
+from ..databases.subgoals import CODE, SubgoalDatabase, load_database, prepare
+from ..engine import Progress
+from ..whole import make_folder, write_whole
 from ..worlds.generate import rooms
 from ..worlds.grid import Grid
-from .report import write_whole
 
 __all__ = ["Recipe", "make", "note_of", "opened", "warm_up"]
 
@@ -83,14 +84,22 @@ def make(
     ``core_seconds`` is what the processor was busy for; on a cluster, where that is not seen, wall time for each
     worker.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(file.parent)
     begun = note_of(file)
-    if file.is_file() and begun.get("whole"):
+    there = file.is_file()
+    if there and begun.get("whole"):
         return
-    note = {"wall_seconds": 0.0, "core_seconds": 0.0, "sittings": 0, **begun}
+    note: dict[str, Any] = {"wall_seconds": 0.0, "core_seconds": 0.0, "sittings": 0}
+    known = begun.get("wall_seconds") is not None
+    if there and not known:  # made elsewhere: what it took cannot be told
+        note = dict.fromkeys(note)
+    elif there or (known and not begun.get("whole") and begun.get("code") == CODE):
+        note = begun
+    # Otherwise it is made anew: the file is gone, or its parts are those of other code.
     note |= {**asdict(recipe), "map": name, "digest": world.digest, "rows": world.shape[0], "cols": world.shape[1]}
-    note |= {"jobs": jobs, "cores": os.cpu_count(), "whole": False}
-    note["sittings"] += 1
+    if not there:
+        note |= {"jobs": jobs, "cores": os.cpu_count(), "code": CODE, "whole": False}
+        note["sittings"] += 1
     wall, busy = time.perf_counter(), time.process_time()
 
     def count(done: int, total: int, what: str) -> None:
@@ -104,8 +113,8 @@ def make(
         if progress is not None:
             progress(done, total, what)
 
-    if file.is_file():  # made elsewhere: what it took is not known
-        made, note["wall_seconds"], note["core_seconds"] = load_database(file, world), None, None
+    if there:
+        made = load_database(file, world)
     else:
         made = prepare(world, file, **asdict(recipe), jobs=jobs, dask=dask, progress=count)
         count(recipe.records, recipe.records, "records")

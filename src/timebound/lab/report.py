@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from pathlib import Path
 
 from .charts import Chart
 
@@ -21,7 +19,6 @@ __all__ = [
     "Table",
     "html",
     "markdown",
-    "write_whole",
 ]
 
 REPRODUCED, DIFFERS, CANNOT_TELL, BEYOND = "reproduced", "differs", "cannot tell", "beyond the paper"
@@ -201,14 +198,3 @@ def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
         return "| " + " | ".join(cell.replace("|", "\\|").replace("*", "\\*") for cell in cells) + " |"
 
     return [line(header), "|---" + "|---:" * (len(header) - 1) + "|", *(line(row) for row in rows)]
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

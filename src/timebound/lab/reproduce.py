@@ -12,16 +12,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..engine import on_dask, on_threads
-from ..errors import Error, nearest
+from ..engine import Progress, on_dask, on_threads
+from ..errors import Error, at_least, nearest
 from ..warm import warm
+from ..whole import make_folder, write_whole
+from ..words import some
 from .experiment import Run, WorldSource, chunks, code_digest, plan, run_chunk
 from .paper import NORMAL, Data, Maps, Paper, nothing
 from .recipes import Recipe, make, note_of, warm_up
-from .report import CANNOT_TELL, Document, Finding, Section, html, markdown, write_whole
+from .report import CANNOT_TELL, Document, Finding, Section, html, markdown
 from .store import Store
 
-__all__ = ["PAPERS", "STEPS", "TO_COME", "Outcome", "Progress", "find", "reproduce"]
+__all__ = ["PAPERS", "STEPS", "TO_COME", "Outcome", "find", "reproduce"]
 
 PAPERS = ("tba", "tbbfs", "learning", "chapter")
 TO_COME = {
@@ -31,8 +33,8 @@ STEPS = ("plan", "prepare", "run", "report")
 _CHUNK_SECONDS = 2.0  # what a chunk should take, so that a crash costs little and commits cost nothing
 _CHUNK_MOST = 2048
 _COMMIT_SECONDS = 1.0  # small chunks share a commit: one takes some 10 ms
+_LONG_SECONDS = 0.1  # a chunk that took so long has one of its own, at once
 
-Progress = Callable[[int, int, str], None]
 Say = Callable[[str], None]
 
 
@@ -68,6 +70,7 @@ def reproduce(
     progress: Progress | None = None,
 ) -> Outcome:
     """Plan the sweeps, make the databases, run what has not been run, write the report: all in ``folder``."""
+    at_least(1, jobs, "jobs is how many threads or workers to use")
     folder, maps = Path(folder), maps or Maps.at(None)
     with Store(folder / "runs.duckdb") as store:
         sweeps = {sweep.name: sweep for sweep in paper.sweeps(scale, maps)}
@@ -98,7 +101,7 @@ def reproduce(
     for section in document.sections:
         for chart in section.finding.charts:
             name = re.sub(r"[^a-z0-9]+", "-", chart.title.lower()).strip("-") + ".svg"
-            write_whole(folder / "figures" / name, chart.svg(alone=True))
+            write_whole(make_folder(folder / "figures") / name, chart.svg(alone=True))
             pictures[chart.title] = f"figures/{name}"
     write_whole(folder / "report.html", html(document))
     write_whole(folder / "report.md", markdown(document, pictures))
@@ -138,7 +141,7 @@ def _prepare(
     if not missing:
         return
     total, done = sum(recipe.records for _, recipe in missing), 0
-    say(f"{_some(len(missing), 'database')} to make, {total:,} records in all")
+    say(f"{some(len(missing), 'database')} to make, {total:,} records in all")
     warm_up({(recipe.mode, recipe.coverage) for _, recipe in missing})
     began = time.perf_counter()
     for (digest, recipe), source in missing.items():
@@ -149,7 +152,7 @@ def _prepare(
 
         make(source.name, source.open(), recipe, recipe.file(folder, digest), jobs=jobs, dask=dask, progress=count)
         done += recipe.records
-    say(f"{_some(len(missing), 'database')} made in {_duration(time.perf_counter() - began)}")
+    say(f"{some(len(missing), 'database')} made in {_duration(time.perf_counter() - began)}")
 
 
 def _run(
@@ -158,7 +161,7 @@ def _run(
     needed = {run.database.file(files, run.digest) for run in todo if run.database is not None}
     absent = sum(not file.is_file() for file in needed)
     if absent:
-        raise Error(f"{_some(absent, 'database')} must be made before the runs: add the step prepare")
+        raise Error(f"{some(absent, 'database')} must be made before the runs: add the step prepare")
     folder = str(files.absolute())
     say("getting the kernels ready")
     warm(kinds=("grid",))  # before any thread or worker asks for them all at once
@@ -174,10 +177,11 @@ def _run(
         seconds[record["key"]] = record["wall_seconds"]
     each = {kind: seconds[group[0].key] for kind, group in kinds.items()}
     ahead = sum((len(group) - 1) * each[kind] for kind, group in kinds.items())
-    rest = _missing(store, {run.key: run for run in todo})
+    tried = {run.key for run in probe}  # one that ended in an error would end so again
+    rest = [run for run in _missing(store, {run.key: run for run in todo}) if run.key not in tried]
     if not rest:
         return
-    say(f"{len(rest):,} runs to make, about {_duration(ahead / jobs)} with {_some(jobs, 'job')}")
+    say(f"{len(rest):,} runs to make, about {_duration(ahead / jobs)} with {some(jobs, 'job')}")
     size = max(1, min(_CHUNK_MOST, round(_CHUNK_SECONDS * len(rest) / max(ahead, 1e-9))))
     for _ in _made(store, chunks(rest, size, jobs, folder), jobs, dask, len(rest), "runs", progress):
         pass
@@ -189,17 +193,19 @@ def _made(
     done = 0
     made = on_threads(run_chunk, todo, jobs) if dask is None else on_dask(run_chunk, todo, dask, jobs)
     waiting: list[dict[str, Any]] = []
-    committed = time.monotonic()
+    before = committed = time.monotonic()
     try:
         for records in made:
             waiting += records
-            if time.monotonic() - committed > _COMMIT_SECONDS:
+            now = time.monotonic()
+            if now - before > _LONG_SECONDS or now - committed > _COMMIT_SECONDS:
                 store.add(waiting)  # what is committed is never run again
                 waiting, committed = [], time.monotonic()
             done += len(records)
             if progress is not None:
                 progress(done, total, what)
             yield from records
+            before = time.monotonic()
     finally:
         store.add(waiting)
 
@@ -212,7 +218,7 @@ def _document(
     maps: Maps,
     left: int,
 ) -> Document:
-    known = Data(data, left == 0, databases)
+    known = Data(data, databases)
     sections = []
     errors = []
     for item in paper.items:
@@ -287,7 +293,3 @@ def _duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def _some(count: int, what: str) -> str:
-    return f"{count} {what}" + ("" if count == 1 else "s")

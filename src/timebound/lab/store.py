@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, MapError
+from ..whole import make_folder, replaced
 from .columns import COLUMNS
 
 __all__ = ["Store"]
@@ -25,7 +25,7 @@ class Store:
         except ImportError:
             raise Error("the lab keeps its records in DuckDB: pip install 'timebound[lab]'") from None
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         try:
             self._connection = duckdb.connect(str(self.path))
         except duckdb.IOException as problem:
@@ -93,12 +93,16 @@ class Store:
         form = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER"}.get(file.suffix.lower())
         if form is None:
             raise MapError(f"records are exported to a .parquet or .csv file, not to {file.name}")
-        partial = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            self._connection.execute(f"COPY (SELECT * FROM runs ORDER BY key) TO '{partial}' ({form})")
-            partial.replace(file)
-        finally:
-            partial.unlink(missing_ok=True)
+        if not file.absolute().parent.is_dir():
+            raise Error(f"cannot write {file}: there is no folder {file.parent}")
+        import duckdb
+
+        with replaced(file) as beside:
+            quoted = str(beside).replace("'", "''")
+            try:
+                self._connection.execute(f"COPY (SELECT * FROM runs ORDER BY key) TO '{quoted}' ({form})")
+            except duckdb.Error as problem:
+                raise Error(f"cannot write {file}: {str(problem).splitlines()[0]}") from None
 
 
 _NUMBERS = {"BIGINT": np.int64, "DOUBLE": np.float64, "BOOLEAN": np.bool_}

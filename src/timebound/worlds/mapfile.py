@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import gzip
 import math
-import os
-import secrets
 import warnings
 import zlib
 from collections.abc import Iterable
@@ -19,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from timebound.errors import MapError
+from timebound.whole import write_whole
 
 __all__ = [
     "BLOCKED",
@@ -110,7 +109,7 @@ def write_map(path: str | Path, glyphs: np.ndarray) -> None:
     height, width = cells.shape
     lines = np.full((height, width + 1), _LF, dtype=np.uint8)
     lines[:, :width] = cells
-    _write_whole(path, f"type octile\nheight {height}\nwidth {width}\nmap\n".encode() + lines.tobytes())
+    write_whole(path, f"type octile\nheight {height}\nwidth {width}\nmap\n".encode() + lines.tobytes(), MapError)
 
 
 def _map_header(path: str | Path, data: bytes) -> tuple[int, int, int]:
@@ -282,7 +281,7 @@ def write_scen(path: str | Path, lines: Iterable[ScenarioLine]) -> None:
         places = f"{start_col}\t{start_row}\t{goal_col}\t{goal_row}"
         sizes = f"{line.width}\t{line.height}"
         text.append(f"{line.bucket}\t{name}\t{sizes}\t{places}\t{float(line.optimal)!r}\n")
-    _write_whole(path, "".join(text).encode("utf-8"))
+    write_whole(path, "".join(text), MapError)
 
 
 def _is_version(path: str | Path, text: str) -> bool:
@@ -492,25 +491,6 @@ def _binary(path: str | Path, data: bytes, wanted: str) -> MapError:
     at = int(np.argmax((codes == 0) | (codes > 127)))
     line = data.count(b"\n", 0, at) + 1
     return MapError(f"{path}, line {line}: found the byte 0x{data[at]:02x}, and {wanted} is plain text")
-
-
-def _write_whole(path: str | Path, data: bytes) -> None:
-    """Write beside the target and rename: a reader sees the old file or the new one, never half."""
-    target = Path(path)
-    if target.is_dir():
-        raise MapError(f"cannot write {path}: it is a folder, and a file name is needed")
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        try:
-            with open(beside, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise MapError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _whole_number(word: str) -> int | None:
