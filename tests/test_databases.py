@@ -808,6 +808,28 @@ def test_a_walk_follows_its_record(tmp_path: Path) -> None:
     assert followed > 3 or not COMPILED
 
 
+@pytest.mark.parametrize("spec", ["knn-lrta*", "knn-lrta*:candidates=2,climb=12"])
+@pytest.mark.parametrize("rules", [{}, {"corners": "always"}, {"connectivity": 4}], ids=["plain", "corners", "four"])
+def test_the_whole_way_is_that_of_the_naive_twin(spec: str, rules: dict) -> None:
+    free = tb.generate.rooms((24, 24), room=6, seed=3)
+    world, twin = tb.Grid(free, **rules), NaiveGrid(free.tolist(), **rules)
+    database = tb.prepare(world, None, records=30, seed=2)
+    found = database.records
+    records = [
+        points(
+            world.points_of(
+                np.array([found.starts[k], *found.subgoals[found.first[k] : found.first[k + 1]], found.ends[k]])
+            )
+        )
+        for k in range(len(database))
+    ]
+    candidates, limit = (10, 250) if spec == "knn-lrta*" else (2, 12)
+    for problem in tb.problems(world, 20 if COMPILED else 4, seed=5):
+        result = tb.solve(world, problem.start, problem.goal, spec, database=database, move_limit=3000)
+        expected = naive.walk(twin, problem.start, problem.goal, records, candidates, limit, 3000)
+        assert points(result.path) == expected
+
+
 @pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
 @pytest.mark.parametrize("budget", [1, 7, "20us"])
 def test_a_small_budget_spreads_the_question(budget: int | str, covers: bool, small_rounds: None) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from .learning import Lrta
+
 
 def climb(world: Any, start: Any, end: Any, limit: int) -> list[Any] | None:
     """The way of a greedy agent, or None if it gets stuck or needs more steps."""
@@ -21,6 +23,25 @@ def climb(world: Any, start: Any, end: Any, limit: int) -> list[Any] | None:
             return None
         here = best.target
         trail.append(here)
+    return trail
+
+
+def walk(world: Any, start: Any, goal: Any, records: list[list[Any]], candidates: int, limit: int, moves: int) -> Any:
+    """kNN LRTA*'s whole way: a record from the database, if one fits, and LRTA* from stop to stop."""
+    stops = [goal]
+    if climb(world, start, goal, limit) is None:
+        unlike = [max(world.estimate(start, record[0]), world.estimate(goal, record[-1])) for record in records]
+        for k in sorted(range(len(records)), key=lambda k: (unlike[k], k))[:candidates]:
+            fits = climb(world, start, records[k][0], limit) and climb(world, records[k][-1], goal, limit)
+            if fits is not None:
+                stops = [*records[k], goal]
+                break
+    trail = [start]
+    for stop in stops:
+        if trail[-1] != stop and trail[-1] != goal and len(trail) <= moves:
+            trail += Lrta(world, stop).run(trail[-1], moves - len(trail) + 1).trail[1:]
+            if goal in trail:
+                trail = trail[: trail.index(goal) + 1]
     return trail
 
 
