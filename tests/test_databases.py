@@ -174,15 +174,6 @@ def test_long_paths_do_not_enlarge_searches(mode: str, monkeypatch: pytest.Monke
     assert sizes[0] == sizes[1]
 
 
-def test_trees_in_pockets() -> None:
-    """Half of the cells are alone; a tree from there has no path."""
-    world = tb.Grid(np.ones((12, 24)))
-    world.block([(r, c) for r in range(12) for c in range(12) if (r + c) % 2 or r % 2])
-    world.block([(r, c) for r in range(12) for c in (16, 20) if r != (3 if c == 16 else 8)])
-    for seed in range(6):
-        assert len(tb.prepare(world, None, records=1, seed=seed)) == 1
-
-
 @pytest.mark.parametrize("mode", ["paths", "trees"])
 def test_the_same_bytes_whatever_the_jobs(mode: str, tmp_path: Path) -> None:
     world = rooms()
@@ -709,21 +700,6 @@ def test_roots_in_a_small_part_are_given_up() -> None:
     world = tb.Grid(cells)
     made = tb.prepare(world, None, records=5, seed=1)
     assert len(made) == 5
-
-
-@pytest.mark.skipif(not COMPILED, reason="long paths")
-@pytest.mark.parametrize("mode", ["paths", "trees"])
-def test_long_paths_need_no_larger_workspace(mode: str) -> None:
-    """A path of thousands of cells in each chunk; what the searches borrow stays as large as it was."""
-    cells = np.ones((140, 140), bool)
-    cells[1::4, :-1] = cells[3::4, 1:] = False
-    world = tb.Grid(cells)
-
-    def heads(records: int) -> int:
-        tb.prepare(world, None, records=records, mode=mode)
-        return max(len(spare.queue.heads) for spare in world.spare)
-
-    assert heads(64) == heads(900)
 
 
 def test_prepare_refuses(tmp_path: Path) -> None:
