@@ -94,6 +94,8 @@ class SubgoalDatabase:
 
 
 def _rules(world: Any) -> tuple[Any, ...]:
+    if not isinstance(world, Grid):
+        return (world.states,)  # only grids have databases, but for empty ones
     return world.shape, *sorted(world._options().items())
 
 
