@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 import timebound as tb
+from helpers import COMPILED
 from timebound.algorithms.knn_lrta_star import FAILURES, WALK
 from timebound.databases.subgoals import SubgoalDatabase, frozen
 from timebound.kernels.records import Records
+
+# Making a database with coverage takes minutes without the compiler.
+COVERAGE = pytest.mark.parametrize(
+    "coverage", [False, pytest.param(True, marks=pytest.mark.skipif(not COMPILED, reason="slow"))]
+)
 
 
 def two_gaps() -> tuple[tb.Grid, SubgoalDatabase]:
@@ -66,7 +72,7 @@ def test_it_asks_again_when_something_opens() -> None:
     assert agent.run(1000).status == "reached"
 
 
-@pytest.mark.parametrize("coverage", [False, True])
+@COVERAGE
 def test_a_question_in_slices_comes_to_an_end(coverage: bool) -> None:
     """Edits while the database is asked do not begin the question again."""
     world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
@@ -96,7 +102,7 @@ def test_a_database_of_another_map_is_refused() -> None:
     assert tb.solve(world, (12, 17), (12, 30), "knn-lrta*", database=database).status == "reached"
 
 
-@pytest.mark.parametrize("coverage", [False, True])
+@COVERAGE
 def test_a_short_time_is_kept_to(coverage: bool) -> None:
     """With no time at all a tick does one slice of a climb, not all the climbs that end within it."""
     world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
@@ -106,6 +112,7 @@ def test_a_short_time_is_kept_to(coverage: bool) -> None:
         assert agent.run(200).result().expansions_per_move.max() <= 33
 
 
+@pytest.mark.skipif(not COMPILED, reason="slow")
 def test_room_for_questions_is_shared_and_counted() -> None:
     world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
     database = tb.prepare(world, None, records=30, seed=1, coverage=True)
