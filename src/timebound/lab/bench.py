@@ -450,9 +450,8 @@ def measures_of(result: Result) -> dict[str, Any]:
     if len(spent) == 0:
         spent = np.zeros(1, np.int64)
     ticks = len(spent)
-    spent = np.partition(
-        spent, (ticks // 2, (ticks - 1) // 2)
-    )  # the two middle ones: np.median takes five times as long
+    # The two in the middle: np.median takes five times as long.
+    spent = np.partition(spent, (ticks // 2, (ticks - 1) // 2))
     row["states_per_move_mean"] = int(spent.sum()) / ticks
     row["states_per_move_median"] = (int(spent[ticks // 2]) + int(spent[(ticks - 1) // 2])) / 2
     row["states_per_move_max"] = int(spent[ticks // 2 :].max())
