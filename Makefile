@@ -2,20 +2,28 @@
 VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+DEMO := $(VENV)/.demo
 
 .PHONY: demo test lint types quick coverage doctest docs bench clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
-$(STAMP): pyproject.toml
+$(PY):
 	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "timebound needs Python 3.11 or newer")'
-	test -x $(PY) || python3 -m venv $(VENV)
+	python3 -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet -e '.[dev]'
-	touch $(STAMP)
 
-demo: $(STAMP)  ## Race the searches on a generated map and draw their paths
+$(STAMP): pyproject.toml | $(PY)
+	$(PY) -m pip install --quiet -e '.[dev]'
+	touch $(STAMP) $(DEMO)
+
+# The demo needs little, and is a first look: it should not wait for test tools.
+$(DEMO): pyproject.toml | $(PY)
+	$(PY) -m pip install --quiet -e '.[images]'
+	touch $(DEMO)
+
+demo: $(DEMO)  ## Race the searches on a generated map and draw their paths
 	$(PY) -m timebound.cli demo -o out
 
 test: lint types quick doctest docs coverage  ## Everything that CI checks
