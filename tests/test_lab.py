@@ -268,6 +268,7 @@ def test_a_chunk_that_took_long_is_committed_at_once(monkeypatch: pytest.MonkeyP
         return [1]
 
     monkeypatch.setattr(reproduce, "run_chunk", work)
+    monkeypatch.setattr(reproduce, "_LONG_SECONDS", 0.15)
     made = reproduce._made(Held(), [0.3, 0.0, 0.0, 0.3, 0.0], 1, None, 5, "runs", None)  # type: ignore[arg-type]
     assert len(list(made)) == len(kept) == 5
     assert held == [0, 1, 1, 1, 4]
