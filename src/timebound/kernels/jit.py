@@ -43,24 +43,25 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-# The folders whose functions can end up inside a kernel.
-_KERNEL_FOLDERS = ("kernels", "algorithms", "databases")
+# The folders whose functions can end up inside a kernel, and those that decide what is computed.
+_KERNEL_FOLDERS = ("kernels", "algorithms")
+_CODE_FOLDERS = (*_KERNEL_FOLDERS, "databases")
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 
 COMPILED = not config.DISABLE_JIT
 
 
-def sources_digest(package: Path = _PACKAGE) -> bytes:
-    """A digest of every source file that a kernel may be made of."""
+def sources_digest(package: Path = _PACKAGE, folders: tuple[str, ...] = _CODE_FOLDERS) -> bytes:
+    """A digest of every source file that decides what is computed: kernels, algorithms, databases."""
     digest = blake2b(digest_size=16)
-    for folder in _KERNEL_FOLDERS:
+    for folder in folders:
         for file in sorted((package / folder).glob("*.py")):
             digest.update(file.name.encode())
             digest.update(file.read_bytes())
     return digest.digest()
 
 
-_DIGEST = sources_digest()
+_DIGEST = sources_digest(folders=_KERNEL_FOLDERS)
 
 
 def _say_compiling(name: str) -> None:
@@ -80,7 +81,7 @@ def on_compile(notice: Callable[[str], None]) -> Callable[[str], None]:
 
 
 class _StampedImpl(CompileResultCacheImpl):
-    """Numba's cache entry, with the digest of the whole package in its source stamp."""
+    """Numba's cache entry, with the digest of all kernels' sources in its source stamp."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
