@@ -160,6 +160,35 @@ def _plain(point: Any) -> Any:
     return [_plain(part) for part in point] if isinstance(point, tuple) else point
 
 
+class Diary:
+    """A number for each move or tick. A full page is put aside and a new one begun: nothing is copied in a tick."""
+
+    def __init__(self) -> None:
+        self.page = np.empty(1024, np.int64)
+        self.begins = 0  # the number of the page's first entry
+        self._full: list[np.ndarray] = []
+
+    def turn(self, written: int) -> int:
+        """Begin a new page if the last is full, ``written`` being the entries so far; returns where it begins."""
+        if written - self.begins == len(self.page):
+            self._full.append(self.page)
+            self.begins = written
+            self.page = np.empty(8192, np.int64)
+        return self.begins
+
+    def add_zeros(self, written: int, count: int) -> None:
+        """Zeros after what is ``written``."""
+        while count > 0:
+            place = written - self.turn(written)
+            some = min(count, len(self.page) - place)
+            self.page[place : place + some] = 0
+            written, count = written + some, count - some
+
+    def first(self, count: int) -> np.ndarray:
+        """The first ``count`` entries, as an array of their own."""
+        return np.concatenate([*self._full, self.page[: count - self.begins]])
+
+
 class Agent:
     """An agent that moves when told to. Make one with :func:`timebound.agent`.
 
@@ -198,9 +227,8 @@ class Agent:
         there = world.state_of(goal, "goal")
         self._view = world.view_for(there)
         self._borrow(there)
-        self._trail = np.empty(1024, np.int64)
-        self._trail[0] = here
-        self._spent = np.empty(1024, np.int64)
+        self._trail, self._spent = Diary(), Diary()
+        self._trail.page[0] = here
         self._clock = np.zeros(2, np.int64)
         self._memory_bytes = 0
         self._proved = -1  # the world's edit count when the goal was proved to be out of reach
@@ -304,7 +332,7 @@ class Agent:
         >>> agent.restart().run().cost <= first
         True
         """
-        here = int(self._trail[0])
+        here = int(self._trail.first(1)[0])
         self.world.state_of(self.world.point_of(here), "start")  # an edit may have walled it in
         planner: Any = self._planner
         if hasattr(planner, "restart"):
@@ -321,6 +349,8 @@ class Agent:
         self._note[:] = 0
         for name, value in kept.items():
             self._note[name] = value
+        self._trail, self._spent = Diary(), Diary()
+        self._trail.page[0] = here
         self._note["position"] = here
         self._note["status"] = loop.REACHED if here == kept["goal"] else loop.ACTIVE
         return self
@@ -328,9 +358,8 @@ class Agent:
     def wait(self, ticks: int = 1) -> Agent:
         """Let so many ticks pass without planning or moving; they count as waits."""
         _whole("ticks", ticks)
-        while len(self._spent) < self.ticks + ticks:
-            self._spent = np.concatenate([self._spent, np.empty_like(self._spent)])
-        self._spent[self.ticks : self.ticks + ticks] = 0
+        self._spent.add_zeros(self.ticks, ticks)
+        self._note["spent_from"] = self._spent.begins
         self._note["lag"] += ticks if self.moves == 0 else 0
         self._note["ticks"] += ticks
         return self
@@ -349,8 +378,8 @@ class Agent:
                 status = loop.run(
                     self._view,
                     self._planner.state,
-                    self._trail,
-                    self._spent,
+                    self._trail.page,
+                    self._spent.page,
                     self._note,
                     self._clock,
                     last - self.ticks,
@@ -362,12 +391,12 @@ class Agent:
             finally:
                 changes.leave()
             if status == loop.GROW_DIARY:
-                self._trail = np.concatenate([self._trail, np.empty_like(self._trail)])
-                self._spent = np.concatenate([self._spent, np.empty_like(self._spent)])
+                self._note["trail_from"] = self._trail.turn(self.moves + 1)
+                self._note["spent_from"] = self._spent.turn(self.ticks)
             elif status == loop.GROW_ALGORITHM:
                 self._planner.enlarge()
             elif status == loop.OVER_BUDGET:
-                spent = int(self._spent[self.ticks - 1])
+                spent = int(self._spent.first(self.ticks)[-1])
                 raise AssertionError(f"{self.spec} expanded {spent} states on one move, above its budget {self.budget}")
             elif status == loop.ILLEGAL:
                 raise AssertionError(f"{self.spec} asked for a move from {self.position} that the world does not allow")
@@ -396,7 +425,7 @@ class Agent:
         otherwise.
         """
         counts = self._planner.state.counts
-        trail = self._trail[: self.moves + 1].copy()
+        trail = self._trail.first(self.moves + 1)
         best = self._optimum(optimal, trail)
         wrong = None
         if (optimal == "compute" and best is not None) if non_optimal is None else non_optimal:
@@ -416,7 +445,7 @@ class Agent:
             waits=self.ticks - self.moves,
             first_move_lag=int(self._note["lag"][0]),
             expansions=int(counts["expanded"][0]),
-            expansions_per_move=self._spent[: self.ticks].copy(),
+            expansions_per_move=self._spent.first(self.ticks),
             learning_expansions=int(counts["learning"][0]),
             back_moves=back_moves,
             non_optimal_moves=wrong,

@@ -15,9 +15,10 @@ learning (wLSS-LRTA*, wRTAA*, Rivera, Baier and Hernández 2013): values rise fa
 Chosen where the papers are silent:
 
 * Ties in the A*: the larger g, then the state seen first.
-* The budget bounds the expansions of the lookahead; states settled while learning are counted apart. A budget in time
-  is halved: one half for the lookahead, and learning takes no longer than the lookahead did. Without a budget the
-  lookahead goes on until the goal is found.
+* The budget bounds the expansions of the lookahead; states settled while learning are counted apart. Of a budget in
+  time four tenths are for the lookahead and four for Dijkstra's algorithm; the rest is for storing what was learned.
+  States not settled by then learn what RTAA* would teach them, so the agent's own value always rises. Without a
+  budget the lookahead goes on until the goal is found.
 * When the goal is found the values are learned all the same, for the next trial.
 * Weighted RTAA* raises to the least w g + h of the frontier less w g, which keeps w times the truth a bound.
 * Depression avoidance gives way to the least f after 16 decisions in a row that learned nothing: otherwise, searching
@@ -87,10 +88,14 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     if must_forget(world, algorithm.log, learner, note):
         learner.lack = FORGET
         return NEEDS_ROOM
+    look_until = deadline
+    learn_until = deadline
     if deadline > 0:
         began = now_ns(clock)
-        deadline = began + max((deadline - began) // 2, 1)
-    status = a_star(world, values, space, note, s, limit, clock, deadline)
+        tenth = max((deadline - began) // 10, 1)
+        look_until = began + 4 * tenth
+        learn_until = began + 8 * tenth
+    status = a_star(world, values, space, note, s, limit, clock, look_until)
     if status == GROW:
         learner.lack = SPACE
         return NEEDS_ROOM
@@ -104,7 +109,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         return NO_WAY
     raised = values.used[2]
     if local.rule == DIJKSTRA:
-        settled = dijkstra_inwards(space, values, note, local.weight)
+        settled = dijkstra_inwards(space, values, note, local.weight, clock, learn_until)
         counts.expanded += settled
         counts.learning += settled
     else:

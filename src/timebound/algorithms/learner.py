@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.layout import COUNTS, INFINITE
+from ..kernels.layout import COUNTS, INFINITE, STAMP_MAX
 from ..kernels.learned import enlarged, new_values
 from ..kernels.learning import FORGET, LEARNER, SPACE
 from ..kernels.lookahead import LOOK, new_space
@@ -28,7 +28,9 @@ class Learner:
 
     def __init__(self, world: World, goal: int) -> None:
         # A puzzle's states are scattered over 64 bits: no two would share a page.
-        values = new_values(0 if world.table == "hashed" else _PAGE_BITS)
+        scattered = world.table == "hashed"
+        values = new_values(0 if scattered else _PAGE_BITS)
+        self._states = 0 if scattered else world.states
         note, learner = records(LOOK), records(LEARNER)
         note["goal"] = goal
         learner["edits"] = -1
@@ -47,7 +49,8 @@ class Learner:
         lack = int(state.learner["lack"][0])
         if lack == SPACE:
             # The lookahead begins again in the new arrays, so nothing need be copied.
-            slots, arcs = 2 * len(state.space.h), 2 * len(state.space.arcs)
+            more = 1 if state.space.table.stamp[0] > STAMP_MAX else 2
+            slots, arcs = more * len(state.space.h), more * len(state.space.arcs)
             self.state = state._replace(space=new_space(slots, arcs), route=np.zeros(slots, np.int64))
             state.plan[:] = 0
         elif lack == FORGET:
@@ -57,7 +60,7 @@ class Learner:
             state.plan[:] = 0
             state.counts["restarts"] += 1
         else:
-            self.state = state._replace(values=enlarged(state.values))
+            self.state = state._replace(values=enlarged(state.values, self._states))
 
     def restart(self) -> None:
         """A new trial: everything learned stays, the plan does not."""

@@ -35,7 +35,7 @@ are refused.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,8 @@ from ..errors import SpecError
 from ..kernels.jit import at, generic, inlined
 from ..kernels.layout import COUNTS, INFINITE
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
-from ..kernels.tables import HashedTable, full, intern, renew
+from ..kernels.memory import reserved
+from ..kernels.tables import HashedTable, enlarged_hashed, full, intern, new_hashed, renew
 from ..kernels.views import (
     GraphView,
     GridView,
@@ -58,7 +59,7 @@ from ..kernels.views import (
     successor,
     widest,
 )
-from ..kernels.workspace import longer, records, reindex
+from ..kernels.workspace import records
 from .registry import Algorithm, World
 from .time_bounded import needs_both_ways
 
@@ -120,7 +121,9 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     parents = table.parents
     if not note.begun or note.edits != edits(world):
         counts.restarts += note.begun
-        _begin(world, table, algorithm.marks, algorithm.entered, note, s)
+        note.begun = 0
+        if not _begin(world, table, algorithm.marks, algorithm.entered, note, s):
+            return NEEDS_ROOM
     here = intern(table, s)
     looks = np.int64(0)
     while looks < limit:
@@ -162,7 +165,8 @@ def _decide(algorithm, world, clock, s, limit, deadline):
 
 @inlined
 def _begin(world, table, marks, entered, note, s):
-    renew(table)
+    if renew(table) == 0:
+        return False
     root = intern(table, s)
     table.words[root] = 0
     table.parents[root] = root
@@ -172,6 +176,7 @@ def _begin(world, table, marks, entered, note, s):
     note.edits = edits(world)
     note.limit = estimate(world, aim(world, note.goal), s, locate(world, s))
     note.beyond = INFINITE
+    return True
 
 
 @inlined
@@ -249,19 +254,16 @@ class DeepeningPlanner:
             raise SpecError(
                 f"ribs: it keeps a bit for each neighbour of a state, at most {_MOST_PARENTS}; here are {fan}"
             )
-        slots = 1024
+        # Room for all states, where they can be counted: only what is touched takes memory, and nothing need grow.
+        scattered = world.table == "hashed"
+        slots = 1024 if scattered else world.states + fan
+        table = new_hashed(slots, sparse=4, states=0 if scattered else world.states)
         note = records(ROUND)
         note["goal"] = goal
         self.state = Deepening(
-            HashedTable(
-                np.zeros(slots, np.int64),
-                np.empty(slots, np.int32),
-                np.empty(slots, np.int64),
-                np.zeros(4 * slots, np.int64),
-                np.zeros(2, np.int64),
-            ),
-            np.empty(slots, np.int64),
-            np.empty(slots, np.int64),
+            table,
+            reserved(slots),
+            reserved(slots),
             note,
             records(COUNTS),
             np.zeros(1, np.int64),
@@ -269,17 +271,13 @@ class DeepeningPlanner:
         )
 
     def enlarge(self) -> None:
-        """Double the table, and keep what is in it."""
-        state, table = self.state, self.state.table
-        size = 2 * len(table.states)
-        larger: Any = table._replace(
-            words=longer(table.words, size),
-            parents=longer(table.parents, size),
-            states=longer(table.states, size),
-            places=np.zeros(2 * len(table.places), np.int64),
-        )
-        reindex(larger, int(table.stamp[1]))
-        self.state = state._replace(table=larger, entered=longer(state.entered, size), marks=longer(state.marks, size))
+        """Double the table, and keep what is in it; or begin a new one if its stamps have run out."""
+        state = self.state
+        table = enlarged_hashed(state.table)
+        entered, marks = reserved(len(table.states)), reserved(len(table.states))
+        used = int(table.stamp[1])
+        entered[:used], marks[:used] = state.entered[:used], state.marks[:used]
+        self.state = state._replace(table=table, entered=entered, marks=marks)
 
     def restart(self) -> None:
         """A new trial is a new search."""

@@ -55,6 +55,7 @@ from ..kernels.layout import (
     WEIGHT_SHIFT,
 )
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.memory import reserved
 from ..kernels.tables import intern, state_of, word_of
 from ..kernels.views import aim, cost_between, degree, edits, estimate, locate, successor
 from ..kernels.workspace import Workspace, records
@@ -93,6 +94,7 @@ FOLLOW = np.dtype(
 SEARCHING, TRACING, WALKING = 1, 2, 3  # a shortcut
 
 _CLOCK_MASK = 255  # parents followed between two looks at the clock
+_LISTEN_MOST = 1 << 14  # edits judged in one tick
 
 
 class TimeBounded(NamedTuple):
@@ -300,8 +302,8 @@ def holds(world, log, table, search, follow, paths, fronts, s):
     if not follow.settled:
         return True
     fresh = log.total[0] - follow.heard
-    if fresh > log.entries.shape[0]:
-        return False  # so many edits that the log has lost some
+    if fresh > min(log.entries.shape[0], _LISTEN_MOST):
+        return False  # so many edits that the log has lost some, or that judging them takes longer than searching
     # w c' < rest, with w in fixed point.
     bound = ((rest << WEIGHT_SHIFT) - 1) // search.h_weight + 1
     to_s = aim(world, s)
@@ -499,8 +501,10 @@ class TimeBoundedPlanner:
         shortcuts: bool = False,
         lazy: bool = False,
     ) -> None:
-        self._workspace = Workspace.of(world)
-        self._cut = Workspace.of(world) if shortcuts else self._workspace
+        self._workspace = Workspace.of(world, real_time=True)
+        self._cut = Workspace.of(world, real_time=True) if shortcuts else self._workspace
+        # No path has more states than the world, where they can be counted.
+        longest = 1024 if world.table == "hashed" else world.states + 1
         search, follow, cut = records(SEARCH), records(FOLLOW), records(SEARCH)
         cut["g_weight"] = cut["h_weight"] = WEIGHT_ONE
         cut["reopen"] = 1
@@ -523,8 +527,8 @@ class TimeBoundedPlanner:
             search,
             follow,
             world.changes.view,
-            np.empty((2, 1024), np.int64),
-            np.full(2, 1024),
+            reserved((2, longest)),
+            np.full(2, longest),
             self._cut.table,
             self._cut.queue,
             cut,

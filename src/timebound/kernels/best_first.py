@@ -76,7 +76,10 @@ def begin(world, table, queue, note, counts, start, goal):
     cursor = clear(queue)
     if crowded(queue, cursor, key, 1):
         return GROW
-    note.top = renew(table)
+    top_word = renew(table)
+    if top_word == 0:
+        return GROW
+    note.top = top_word
     note.root = intern(table, start)
     note.goal = goal
     note.goal_slot = -1

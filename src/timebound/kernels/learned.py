@@ -2,7 +2,8 @@
 
 States are grouped into pages of neighbours in their numbering, and an open-addressing hash finds the page. The values
 around an agent then share a few cache lines, and nothing is as large as the map, so a world may hold any number of
-agents. A table serves one goal.
+agents. A table that has learned much has room reserved for every page of the world instead, and need not be enlarged
+again: that would take longer than a tick. A table serves one goal.
 
 Values are fixed-point numbers with WEIGHT_SHIFT binary digits, like the evaluations of a best-first search: weights
 then multiply costs without rounding. 0 stands for "not learned", for what is learned always exceeds an estimate. So
@@ -17,17 +18,21 @@ import numpy as np
 
 from .jit import at, inlined, kernel
 from .layout import WEIGHT_SHIFT
+from .memory import reserved
 from .tables import hashed
 from .views import estimate
 
 __all__ = ["LearnedValues", "cramped", "enlarged", "learn", "learned", "new_values", "value_of", "values_as_dict"]
 
 
+_DIRECT_FROM = 4096  # pages; a copy of fewer takes a small part of a tick
+
+
 class LearnedValues(NamedTuple):
     """Pages of values, found through an index. Page 0 is never written: it stands for every page that is missing."""
 
-    keys: np.ndarray  # int64[a power of two]: which page is where in the index
-    slots: np.ndarray  # int32[the same]: its number, 0 if the place is free
+    keys: np.ndarray  # int64[a power of two]: which page is where in the index; empty: each page has its own place
+    slots: np.ndarray  # int32[the same, or the pages of the world]: its number, 0 if the place is free
     values: np.ndarray  # int64[pages << bits]
     used: np.ndarray  # int64[3]: pages in use, states learned, how often a value was raised
     bits: int  # states per page, as a power of two
@@ -37,6 +42,8 @@ class LearnedValues(NamedTuple):
 def _place(values, page):
     """Where in the index a page is, or would go."""
     mask = values.keys.shape[0] - 1
+    if mask < 0:
+        return page
     k = hashed(page) & mask
     while values.slots[at(k)] != 0 and values.keys[at(k)] != page:
         k = (k + 1) & mask
@@ -62,7 +69,8 @@ def learn(values, s, h):
     if slot == 0:
         slot = used[0]
         used[0] = slot + 1
-        values.keys[k] = page
+        if values.keys.shape[0] > 0:
+            values.keys[k] = page
         values.slots[k] = slot
     place = at((slot << bits) + (s & ((1 << bits) - 1)))
     used[1] += values.values[place] == 0
@@ -79,16 +87,17 @@ def value_of(world, values, target, s, place):
 @inlined
 def cramped(values, more):
     """Whether ``more`` states could not be learned without more room."""
-    return (values.used[0] + more) << values.bits > values.values.shape[0]
+    all_there = values.keys.shape[0] == 0
+    return not all_there and (values.used[0] + more) << values.bits > values.values.shape[0]
 
 
-def new_values(bits: int, pages: int = 32) -> LearnedValues:
-    """An empty table with room for so many pages."""
+def new_values(bits: int, pages: int = 32, direct: bool = False) -> LearnedValues:
+    """An empty table with room for so many pages; ``direct`` if these are all that the world can have."""
     room = 1 << (2 * pages - 1).bit_length()
     return LearnedValues(
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int32),
-        np.zeros(pages << bits, np.int64),
+        np.zeros(0 if direct else room, np.int64),
+        reserved(pages if direct else room, np.int32),
+        reserved((pages + 1) << bits),
         np.array([1, 0, 0], np.int64),
         bits,
     )
@@ -100,14 +109,22 @@ def _refill(values, old):
     for k in range(old.slots.shape[0]):
         if old.slots[k] != 0:
             place = at(_place(values, old.keys[k]))
-            values.keys[place] = old.keys[k]
+            if values.keys.shape[0] > 0:
+                values.keys[place] = old.keys[k]
             values.slots[place] = old.slots[k]
 
 
-def enlarged(old: LearnedValues) -> LearnedValues:
-    """The same table with room for twice as many pages."""
-    larger = new_values(old.bits, 2 * (len(old.values) >> old.bits))
-    larger.values[: len(old.values)] = old.values
+def enlarged(old: LearnedValues, states: int = 0) -> LearnedValues:
+    """The same table with more room: twice as much, or once it is large all that a world of so many states can need.
+
+    ``states`` is 0 for a world whose states cannot be counted.
+    """
+    pages = 2 * (len(old.values) >> old.bits)
+    all_pages = (states >> old.bits) + 1
+    direct = states > 0 and pages >= min(_DIRECT_FROM, all_pages)
+    larger = new_values(old.bits, all_pages if direct else pages, direct)
+    used = int(old.used[0]) << old.bits
+    larger.values[:used] = old.values[:used]
     larger.used[:] = old.used
     _refill(larger, old)
     return larger
@@ -116,7 +133,8 @@ def enlarged(old: LearnedValues) -> LearnedValues:
 def values_as_dict(values: LearnedValues) -> dict[int, int]:
     """Every learned value by its state, in fixed point; for tests and the curious."""
     found = {}
-    for key, slot in zip(values.keys.tolist(), values.slots.tolist(), strict=True):
+    keys = values.keys if len(values.keys) else np.arange(len(values.slots))
+    for key, slot in zip(keys.tolist(), values.slots.tolist(), strict=True):
         for k in range(1 << values.bits) if slot else ():
             if value := int(values.values[(slot << values.bits) + k]):
                 found[(key << values.bits) + k] = value

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from .edits import dearest_now
-from .jit import at, inlined
+from .jit import at, inlined, now_ns
 from .layout import WEIGHT_ONE, WEIGHT_SHIFT
 from .learned import learn, learned
 from .lookahead import DEAD, best_on_frontier, heapify, pop, push
@@ -51,6 +51,7 @@ LEARNER = np.dtype(
 )
 SPACE, VALUES, FORGET = 1, 2, 3
 
+_CLOCK_MASK = 63  # states settled between two looks at the clock
 _LISTEN_MOST = 1 << 14  # entries of the log read in one tick; after more edits than that, values are forgotten
 
 
@@ -94,10 +95,11 @@ def mini_min(values, s, h, v):
 
 
 @inlined
-def dijkstra_inwards(space, values, note, w):
+def dijkstra_inwards(space, values, note, w, clock, deadline):
     """LSS-LRTA*: give every closed state its exact value, given those of the frontier. Returns the states settled.
 
-    States from which no way leads to the frontier become DEAD.
+    States from which no way leads to the frontier become DEAD. If time is up before all are settled, the others take
+    what is surely not too much: the value that would be settled next, or what RTAA* would give them if that is more.
     """
     table = space.table
     words = table.words
@@ -119,6 +121,8 @@ def dijkstra_inwards(space, values, note, w):
     heapify(heap, size)
     settled = np.int64(0)
     while closed > 0 and size > 0:
+        if deadline > 0 and settled & _CLOCK_MASK == _CLOCK_MASK and now_ns(clock) > deadline:
+            break
         key = heap.keys[0]
         slot = heap.slots[0]
         size = pop(heap, size)
@@ -136,9 +140,17 @@ def dijkstra_inwards(space, values, note, w):
                 fresh[at(source)] = v
                 size = push(heap, size, v, np.int64(0), source)
             arc = (packed & 0xFFFFFFFF) - 1
+    late = closed > 0 and size > 0
+    least = heap.keys[0]
+    top = _least_beyond(space, note, w) if late else np.int64(0)
     for slot in range(note.states):
-        if words[at(slot)] & 1 and fresh[at(slot)] > h[at(slot)]:
-            learn(values, table.states[at(slot)], fresh[at(slot)])
+        if not words[at(slot)] & 1:
+            continue
+        v = fresh[at(slot)]
+        if late and v > least:
+            v = min(v, max(least, top - w * (words[at(slot)] >> 1)))
+        if v > h[at(slot)]:
+            learn(values, table.states[at(slot)], v)
     return settled
 
 
@@ -147,15 +159,22 @@ def from_best(space, values, note, w):
     """RTAA*: raise every closed state to f of the best frontier state less its own g."""
     table = space.table
     words = table.words
-    best = note.best
-    top = space.h[at(best)] + w * (words[at(best)] >> 1)
-    if w > WEIGHT_ONE:
-        # The state with the least g + h need not have the least w g + h; any larger one would learn too much.
-        _, top = best_on_frontier(space, note, w)
+    top = _least_beyond(space, note, w)
     for slot in range(note.states):
         v = top - w * (words[at(slot)] >> 1)
         if words[at(slot)] & 1 and v > space.h[at(slot)]:
             learn(values, table.states[at(slot)], v)
+
+
+@inlined
+def _least_beyond(space, note, w):
+    """The least w g + h of the frontier."""
+    best = note.best
+    top = space.h[at(best)] + w * (space.table.words[at(best)] >> 1)
+    if w > WEIGHT_ONE:
+        # The state with the least g + h need not have the least w g + h; any larger one would learn too much.
+        _, top = best_on_frontier(space, note, w)
+    return top
 
 
 @inlined

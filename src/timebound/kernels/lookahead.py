@@ -23,7 +23,8 @@ import numpy as np
 from .jit import at, inlined, now_ns
 from .layout import EXHAUSTED, FOUND, GROW, INFINITE, RUNNING, WEIGHT_SHIFT
 from .learned import learned, value_of
-from .tables import HashedTable, full, intern, renew
+from .memory import reserved
+from .tables import HashedTable, full, intern, new_hashed, renew
 from .views import aim, degree, estimate, locate, moved, successor, widest
 
 __all__ = [
@@ -82,19 +83,13 @@ class Space(NamedTuple):
 def new_space(slots: int, arcs: int) -> Space:
     """Room for so many states and, if the learning rule walks them backwards, so many arcs."""
     return Space(
-        HashedTable(
-            np.zeros(slots, np.int64),
-            np.empty(slots, np.int32),
-            np.empty(slots, np.int64),
-            np.zeros(1 << (4 * slots - 1).bit_length(), np.int64),
-            np.zeros(2, np.int64),
-        ),
-        np.empty(slots, np.int64),
-        np.empty(slots, np.int64),
-        Heap(*(np.empty(slots + arcs + 1, np.int64) for _ in range(3))),
-        np.empty(slots, np.int32),
-        np.empty(arcs, np.int64),
-        np.empty(arcs, np.int64),
+        new_hashed(slots, sparse=4),
+        reserved(slots),
+        reserved(slots),
+        Heap(*(reserved(slots + arcs + 1) for _ in range(3))),
+        reserved(slots, np.int32),
+        reserved(arcs),
+        reserved(arcs),
     )
 
 
@@ -187,10 +182,11 @@ def _move(heap, source, target):
 
 @inlined
 def _enter(world, values, space, target, note, s):
-    """Begin a lookahead at ``s``, forgetting the one before."""
+    """Begin a lookahead at ``s``, forgetting the one before. False: the table must be replaced."""
     table = space.table
-    renew(table)
-    root = intern(table, s)
+    if renew(table) == 0:
+        return False
+    intern(table, s)
     table.words[0] = 0
     table.parents[0] = 0
     here = locate(world, s)
@@ -198,7 +194,7 @@ def _enter(world, values, space, target, note, s):
     space.incoming[0] = -1
     note.highest = max(note.highest, np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT)
     note.best = -1
-    return root
+    return True
 
 
 @inlined
@@ -207,7 +203,8 @@ def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, dea
     table = space.table
     target = aim(world, note.goal)
     fan = widest(world)
-    _enter(world, values, space, target, note, s)
+    if not _enter(world, values, space, target, note, s):
+        return GROW
     expanded = np.int64(0)
     first = np.int64(0)
     for _ in range(depth):
@@ -236,7 +233,8 @@ def cost_limited(world, values, space, note, s, gmax, gamma, limit, clock, deadl
     heap = space.heap
     target = aim(world, note.goal)
     fan = widest(world)
-    _enter(world, values, space, target, note, s)
+    if not _enter(world, values, space, target, note, s):
+        return GROW
     size = push(heap, np.int64(0), np.int64(0), np.int64(0), np.int64(0))
     expanded = np.int64(0)
     while size > 0 and expanded < limit:
@@ -322,7 +320,8 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
     goal = note.goal
     target = aim(world, goal)
     fan = widest(world)
-    _enter(world, values, space, target, note, s)
+    if not _enter(world, values, space, target, note, s):
+        return GROW
     # Equal f and larger g means smaller h: h settles ties.
     size = push(heap, np.int64(0), h[0], h[0], np.int64(0))
     highest = note.highest

@@ -39,6 +39,8 @@ EPISODE = np.dtype(
         ("deadline", np.int64),
         ("peak", np.int64),  # the most states in memory at the end of any tick
         ("nanoseconds", np.int64),  # spent in here altogether
+        ("trail_from", np.int64),  # the number of the first state in ``trail``, which is only the diary's last page
+        ("spent_from", np.int64),  # and of the first tick in ``spent``
     ]
 )
 
@@ -78,7 +80,7 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
     last_tick = first_tick + ticks
     # After each tick it gives way to whoever waits to edit the world; the caller then calls again.
     while note.status == ACTIVE and note.ticks < last_tick and (note.ticks == first_tick or not waiting(world)):
-        if note.moves + 1 >= trail.shape[0] or note.ticks >= spent.shape[0]:
+        if note.moves + 1 - note.trail_from >= trail.shape[0] or note.ticks - note.spent_from >= spent.shape[0]:
             return GROW_DIARY
         s = note.position
         step = length(world, s, route[plan[0]]) if note.pending > 0 else -1.0
@@ -102,7 +104,7 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
                     note.status = ILLEGAL
         note.peak = max(note.peak, counts.states)
         tick_spent = counts.expanded - counts.learning - note.spent_before
-        spent[note.ticks] = tick_spent
+        spent[note.ticks - note.spent_from] = tick_spent
         note.ticks += 1
         note.deciding = 0
         if tick_spent > limit:
@@ -117,7 +119,7 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
         note.pending -= 1
         note.cost, note.cost_rest = add_exactly(note.cost, note.cost_rest, step)
         note.moves += 1
-        trail[note.moves] = note.position
+        trail[note.moves - note.trail_from] = note.position
         if note.position == note.goal:
             note.status = REACHED
         elif note.moves >= move_limit:

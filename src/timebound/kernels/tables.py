@@ -10,17 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import at, generic, inlined
+from .jit import at, generic, inlined, kernel
 from .layout import COLS, DIRECTION_BITS, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
+from .memory import reserved
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
 __all__ = [
     "DenseTable",
     "HashedTable",
     "LinkedTable",
+    "enlarged_hashed",
     "full",
     "hashed",
     "intern",
+    "new_hashed",
     "parent_of",
     "renew",
     "state_of",
@@ -29,11 +32,15 @@ __all__ = [
 ]
 
 
+_WIPE_SHIFT = 16  # a new search wipes 1 / 2^16 of the spare: all of it in half the time that the stamps last
+
+
 class DenseTable(NamedTuple):
     """A word per state; the parent is the direction in the word. For grids."""
 
     words: np.ndarray  # int64[states]
-    stamp: np.ndarray  # int64[1]: the current search
+    stamp: np.ndarray  # int64[2]: the current search, and how much of the spare has been wiped
+    spare: np.ndarray  # int64[states or 0]: words to go on with when the stamps have run out
 
 
 class LinkedTable(NamedTuple):
@@ -41,22 +48,59 @@ class LinkedTable(NamedTuple):
 
     words: np.ndarray  # int64[states]
     parents: np.ndarray  # int32[states]
-    stamp: np.ndarray  # int64[1]
+    stamp: np.ndarray  # int64[2]
+    spare: np.ndarray
 
 
 class HashedTable(NamedTuple):
-    """Words, parents and states in order of arrival, found through an open-addressing index."""
+    """Words, parents and states in order of arrival, found through an index.
+
+    The index is open addressing by a hash, for states that are scattered; or, if ``direct``, has a place for each.
+    """
 
     words: np.ndarray  # int64[capacity]
     parents: np.ndarray  # int32[capacity]
     states: np.ndarray  # int64[capacity]
-    places: np.ndarray  # int64[a power of two, at least twice the capacity]: stamp << 32 | slot
+    places: np.ndarray  # int64[a power of two, at least twice the capacity, or states]: stamp << 32 | slot
     stamp: np.ndarray  # int64[2]: the current search, and how many slots it uses
+    direct: bool
+
+
+def new_hashed(slots: int, sparse: int = 2, states: int = 0) -> HashedTable:
+    """Room for ``slots`` states, in an index with at least ``sparse`` places for each; or one place for every state."""
+    places = states or 1 << (sparse * slots - 1).bit_length()
+    return HashedTable(
+        reserved(slots), reserved(slots, np.int32), reserved(slots), reserved(places), np.zeros(2, np.int64), states > 0
+    )
+
+
+def enlarged_hashed(old: HashedTable) -> HashedTable:
+    """The same table with room for twice as many states; an empty one of the same size if its stamps have run out."""
+    slots, sparse = len(old.states), len(old.places) // len(old.states)
+    if old.stamp[0] > STAMP_MAX:
+        return new_hashed(slots, sparse, len(old.places) if old.direct else 0)
+    larger = new_hashed(2 * slots, sparse)
+    used = int(old.stamp[1])
+    for array, kept in zip(larger[:3], old[:3], strict=True):
+        array[:used] = kept[:used]
+    larger.stamp[:] = old.stamp
+    reindex(larger, used)
+    return larger
+
+
+@kernel
+def reindex(table, used):
+    """Fill an empty index again after the table has been enlarged."""
+    for slot in range(used):
+        table.places[at(probe(table, table.states[slot]))] = (table.stamp[0] << 32) | slot
 
 
 @generic
 def renew(table):
-    """Forget everything, in constant time, and return the word of a state with g = 0 in the new search."""
+    """Forget everything, in constant time, and return the word of a state with g = 0 in the new search.
+
+    0 once in 131,071 searches: the stamps have run out, and the table must be replaced by an empty one.
+    """
 
 
 @generic
@@ -93,10 +137,18 @@ def parent_of(world, table, slot):
 def _renew_dense(table):
     stamp = table.stamp[0] + 1
     if stamp > STAMP_MAX:
-        # Once in 131,071 searches the stamps run out and the table is wiped.
-        table.words[:] = 0
-        stamp = 1
+        table.stamp[0] = STAMP_MAX + 1
+        return np.int64(0)
     table.stamp[0] = stamp
+    # The words used before are wiped by and by, so that they are clean long before it is their turn again. Only what
+    # is not zero is written: memory that was never touched stays untouched.
+    spare = table.spare
+    first = table.stamp[1]
+    last = min(first + (spare.shape[0] >> _WIPE_SHIFT) + 1, spare.shape[0])
+    for k in range(first, last):
+        if spare[at(k)] != 0:
+            spare[at(k)] = 0
+    table.stamp[1] = last
     return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
 
 
@@ -146,8 +198,8 @@ def _linked_parent(world, table, slot):
 def _renew_hashed(table):
     stamp = table.stamp[0] + 1
     if stamp > STAMP_MAX:
-        table.places[:] = 0
-        stamp = 1
+        table.stamp[0] = STAMP_MAX + 1
+        return np.int64(0)
     table.stamp[0] = stamp
     table.stamp[1] = 0
     return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
@@ -167,6 +219,8 @@ def hashed(s):
 
 @probe.on(HashedTable)
 def _probe(table, s):
+    if table.direct:
+        return s
     mask = table.places.shape[0] - 1
     k = hashed(s)
     while True:

@@ -6,11 +6,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .jit import COMPILED, at, kernel
+from .jit import COMPILED
+from .layout import STAMP_MAX
+from .memory import reserved
 from .queues import BucketQueue, HeapQueue
-from .tables import DenseTable, HashedTable, LinkedTable, probe
+from .tables import DenseTable, HashedTable, LinkedTable, enlarged_hashed, new_hashed
 
-__all__ = ["Searchable", "Workspace", "enlarged_at_front", "longer", "records", "reindex"]
+__all__ = ["Searchable", "Workspace", "enlarged_at_front", "records"]
+
+_KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
 
 
 class Searchable(Protocol):
@@ -36,85 +40,89 @@ def enlarged_at_front(route: np.ndarray, plan: np.ndarray) -> tuple[np.ndarray, 
     return larger, plan + len(route)
 
 
-def longer(array: np.ndarray, size: int) -> np.ndarray:
-    """The array with room for ``size`` elements at its end."""
-    larger = np.empty(size, dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
-@kernel
-def reindex(table, used):
-    """Fill an empty index again after the table has been enlarged."""
-    for slot in range(used):
-        table.places[at(probe(table, table.states[slot]))] = (table.stamp[0] << 32) | slot
-
-
 class Workspace:
-    """A node table and an open list."""
+    """A node table and an open list.
 
-    def __init__(self, world: Searchable) -> None:
+    Of the two kinds one is for real-time agents: in small pages, so that a first touch costs the same everywhere, and
+    with so much room reserved that nothing has to grow in a tick. The other is for searches that see much of the map:
+    in pages as the system gives them, which are larger and quicker when all of it is used.
+    """
+
+    def __init__(self, world: Searchable, real_time: bool = False) -> None:
         self._pool = world.spare
+        self.real_time = real_time
         n = world.states
-        one = np.zeros(1, dtype=np.int64)
+        stamp, none = np.zeros(2, np.int64), np.empty(0, np.int64)
         self.table: NamedTuple
         if world.table == "dense":
-            self.table = DenseTable(np.zeros(n, np.int64), one)
+            self.table = DenseTable(self._zeros(n), stamp, none)
         elif world.table == "linked":
-            self.table = LinkedTable(np.zeros(n, np.int64), np.empty(n, np.int32), one)
-        else:
-            index = np.zeros(1 << (2 * n - 1).bit_length(), np.int64)
-            self.table = HashedTable(
-                np.zeros(n, np.int64),
-                np.empty(n, np.int32),
-                np.empty(n, np.int64),
-                index,
-                np.zeros(2, np.int64),
+            self.table = LinkedTable(
+                self._zeros(n), reserved(n, np.int32) if real_time else np.empty(n, np.int32), stamp, none
             )
-        # The queue's arrays cover what most searches need; memory that is never touched is never committed.
-        entries = max(4096, n // 8)
+        else:
+            self.table = new_hashed(n)
+        # More entries than states have not been seen; they are for what may come.
+        entries = max(4096, n if real_time else n // 8)
         saved = np.zeros(5, np.int64)
         self.queue: NamedTuple
         if world.buckets:
-            self.queue = BucketQueue(np.empty(1 << 14, np.int64), np.empty(entries, np.int64), saved)
+            self.queue = BucketQueue(reserved(_KEYS), self._zeros(entries), saved)
         else:
-            self.queue = HeapQueue(np.empty(entries, np.int64), np.empty(entries, np.int64), saved)
+            self.queue = HeapQueue(self._zeros(entries), self._zeros(entries), saved)
+
+    def _zeros(self, count: int) -> np.ndarray:
+        return reserved(count) if self.real_time else np.zeros(count, np.int64)
 
     @classmethod
-    def of(cls, world: Searchable) -> Workspace:
+    def of(cls, world: Searchable, real_time: bool = False) -> Workspace:
         """A workspace from the world's pool, or a new one."""
         try:
             while True:
-                spare = world.spare.pop()
+                spare = world.spare.pop(-1 if real_time else 0)
                 # An edit of costs may have turned a world from buckets to heaps.
-                if isinstance(spare.queue, BucketQueue) == world.buckets:
+                if isinstance(spare.queue, BucketQueue) != world.buckets:
+                    continue
+                if spare.real_time == real_time:
                     return spare
+                spare.release()
+                break
         except IndexError:
-            return cls(world)
+            pass
+        return cls(world, real_time)
 
     def release(self) -> None:
-        """Put the workspace back into the pool."""
-        self._pool.append(self)
+        """Put the workspace back into the pool: those for real-time agents at its end, the others in front."""
+        # Each of these is done at once, whatever other threads do.
+        if self.real_time:
+            self._pool.append(self)
+        else:
+            self._pool.insert(0, self)
 
     def enlarge(self) -> None:
         """Double the fullest array. A kernel that still lacks room asks again."""
         queue, table = self.queue, self.table
-        if isinstance(table, HashedTable) and table.stamp[1] > len(table.states) // 2:
-            size = 2 * len(table.states)
-            self.table = table._replace(
-                words=longer(table.words, size),
-                parents=longer(table.parents, size),
-                states=longer(table.states, size),
-                places=np.zeros(2 * len(table.places), np.int64),
-            )
-            reindex(self.table, int(table.stamp[1]))
+        if isinstance(table, HashedTable) and (table.stamp[1] > len(table.states) // 2 or table.stamp[0] > STAMP_MAX):
+            self.table = enlarged_hashed(table)
+        elif isinstance(table, (DenseTable, LinkedTable)) and table.stamp[0] > STAMP_MAX:
+            # The stamps have run out. What is swapped in is new, or was wiped since it was last used.
+            fresh = table.spare if len(table.spare) else self._zeros(len(table.words))
+            self.table = table._replace(words=fresh, spare=table.words, stamp=np.zeros(2, np.int64))
         elif isinstance(queue, HeapQueue):
-            size = 2 * len(queue.keys)
-            self.queue = queue._replace(keys=longer(queue.keys, size), items=longer(queue.items, size))
+            size, used = 2 * len(queue.keys), int(queue.saved[1])
+            self.queue = queue._replace(
+                keys=self._longer(queue.keys, size, slice(used)), items=self._longer(queue.items, size, slice(used))
+            )
         elif isinstance(queue, BucketQueue) and queue.saved[4] > len(queue.pool) // 2:
-            self.queue = queue._replace(pool=longer(queue.pool, 2 * len(queue.pool)))
+            self.queue = queue._replace(pool=self._longer(queue.pool, 2 * len(queue.pool), slice(int(queue.saved[4]))))
         elif isinstance(queue, BucketQueue):
-            self.queue = queue._replace(heads=longer(queue.heads, 2 * len(queue.heads)))
+            keys = slice(int(queue.saved[1]), int(queue.saved[2]) + 1)
+            self.queue = queue._replace(heads=self._longer(queue.heads, 2 * len(queue.heads), keys))
+
+    def _longer(self, array: np.ndarray, size: int, used: slice) -> np.ndarray:
+        larger = self._zeros(size)
+        larger[used] = array[used]
+        return larger
 
     def bytes_for(self, states: int) -> int:
         """Bytes that ``states`` states take in the table, and the open-list entries in use."""
