@@ -88,6 +88,10 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     if must_forget(world, algorithm.log, learner, note):
         learner.lack = FORGET
         return NEEDS_ROOM
+    if note.lacking:
+        note.lacking = 0
+        learner.lack = SPACE
+        return NEEDS_ROOM
     look_until = deadline
     learn_until = deadline
     if deadline > 0:

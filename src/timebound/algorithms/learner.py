@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.layout import COUNTS, INFINITE, STAMP_MAX
-from ..kernels.learned import enlarged, new_values
+from ..kernels.learned import enlarged, load_growth, new_values
 from ..kernels.learning import FORGET, LEARNER, SPACE
 from ..kernels.lookahead import LOOK, new_space
 from ..kernels.workspace import records
@@ -31,6 +31,7 @@ class Learner:
         scattered = world.table == "hashed"
         values = new_values(0 if scattered else _PAGE_BITS)
         self._states = 0 if scattered else world.states
+        load_growth()
         note, learner = records(LOOK), records(LEARNER)
         note["goal"] = goal
         learner["edits"] = -1

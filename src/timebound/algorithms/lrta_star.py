@@ -100,6 +100,10 @@ def _decide(algorithm, world, clock, s, limit, deadline):
 @inlined
 def _look_further(world, values, space, note, learner, depth, counts, s, limit, clock, deadline):
     """The slot of the next step, or NO_WAY, or NEEDS_ROOM."""
+    if note.lacking:
+        note.lacking = 0
+        learner.lack = SPACE
+        return NEEDS_ROOM
     if depth.gmax < 0:
         status = breadth_first(world, values, space, note, s, depth.depth, depth.gamma, limit, clock, deadline)
     else:

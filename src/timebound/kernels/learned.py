@@ -12,6 +12,7 @@ the heuristic of a state is the larger of its estimate and its entry here, and n
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,17 @@ from .memory import reserved
 from .tables import hashed
 from .views import estimate
 
-__all__ = ["LearnedValues", "cramped", "enlarged", "learn", "learned", "new_values", "value_of", "values_as_dict"]
+__all__ = [
+    "LearnedValues",
+    "cramped",
+    "enlarged",
+    "learn",
+    "learned",
+    "load_growth",
+    "new_values",
+    "value_of",
+    "values_as_dict",
+]
 
 
 _DIRECT_FROM = 4096  # pages; a copy of fewer takes a small part of a tick
@@ -112,6 +123,12 @@ def _refill(values, old):
             if values.keys.shape[0] > 0:
                 values.keys[place] = old.keys[k]
             values.slots[place] = old.slots[k]
+
+
+@cache
+def load_growth() -> None:
+    """Load what enlarges tables, before it is needed in a tick."""
+    enlarged(new_values(0, 1))
 
 
 def enlarged(old: LearnedValues, states: int = 0) -> LearnedValues:

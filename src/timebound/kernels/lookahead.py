@@ -56,6 +56,7 @@ LOOK = np.dtype(
         ("best", np.int64),  # slot of the frontier state it would go to
         ("highest", np.int64),  # the largest estimate seen since the values were last forgotten, in fixed point
         ("dearest", np.int64),  # the dearest step seen since then
+        ("lacking", np.int64),  # 1 if the last lookahead was cut short because its space was full
     ]
 )
 
@@ -198,6 +199,13 @@ def _enter(world, values, space, target, note, s):
 
 
 @inlined
+def _cut_short(note, expanded):
+    """The space is full, and time is short: what was seen must do. It is enlarged before the next lookahead."""
+    note.lacking = 1
+    return expanded
+
+
+@inlined
 def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, deadline):
     """Expand everything less than ``depth`` steps from ``s``, the goal excepted. Returns RUNNING or GROW."""
     table = space.table
@@ -213,7 +221,10 @@ def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, dea
             if table.states[at(slot)] == note.goal or expanded >= limit:
                 continue
             if full(table, fan):
-                return GROW
+                if deadline == 0 or expanded == 0:
+                    return GROW
+                limit = _cut_short(note, expanded)
+                continue
             _spread(world, values, space, note, target, slot, gamma, np.int64(-1))
             expanded += 1
             if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
@@ -242,7 +253,10 @@ def cost_limited(world, values, space, note, s, gmax, gamma, limit, clock, deadl
         word = table.words[at(slot)]
         u = table.states[at(slot)]
         if full(table, fan) or size + fan > heap.keys.shape[0]:
-            return GROW
+            if deadline == 0 or expanded == 0:
+                return GROW
+            limit = _cut_short(note, expanded)
+            continue
         stale = word & 1 or word >> 1 != heap.keys[0]
         size = pop(heap, size)
         if stale or u == note.goal or (slot != 0 and not _stays_within(world, u, gmax - (word >> 1))):
@@ -344,7 +358,10 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
             status = FOUND if u == goal else RUNNING
             break
         if full(table, fan) or size + fan >= keys.shape[0] or used + fan > arcs.shape[0]:
-            return GROW
+            if deadline == 0 or expanded == 0:
+                return GROW
+            limit = _cut_short(note, expanded)
+            continue
         size = pop(heap, size)
         words[at(slot)] = word | 1
         expanded += 1
