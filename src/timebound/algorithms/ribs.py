@@ -254,10 +254,9 @@ class DeepeningPlanner:
             raise SpecError(
                 f"ribs: it keeps a bit for each neighbour of a state, at most {_MOST_PARENTS}; here are {fan}"
             )
-        # Room for all states, where they can be counted: only what is touched takes memory, and nothing need grow.
-        scattered = world.table == "hashed"
-        slots = 1024 if scattered else world.states + fan
-        table = new_hashed(slots, sparse=4, states=0 if scattered else world.states)
+        self._states = 0 if world.table == "hashed" else world.states + fan
+        slots = 1024
+        table = new_hashed(slots, sparse=4)
         note = records(ROUND)
         note["goal"] = goal
         self.state = Deepening(
@@ -273,7 +272,7 @@ class DeepeningPlanner:
     def enlarge(self) -> None:
         """Double the table, and keep what is in it; or begin a new one if its stamps have run out."""
         state = self.state
-        table = enlarged_hashed(state.table)
+        table = enlarged_hashed(state.table, self._states)
         entered, marks = reserved(len(table.states)), reserved(len(table.states))
         used = int(table.stamp[1])
         entered[:used], marks[:used] = state.entered[:used], state.marks[:used]

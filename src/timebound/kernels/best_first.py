@@ -27,7 +27,7 @@ from .layout import (
     WEIGHT_SHIFT,
 )
 from .queues import clear, crowded, likely_next, pop, push, resume, settle, suspend, top
-from .tables import full, intern, parent_of, renew, state_of, word_of, write
+from .tables import full, intern, parent_of, renew, state_of, three_words, word_of, write
 from .views import (
     GraphView,
     GridView,
@@ -255,14 +255,17 @@ def _grid_improvable(world, table, s, g, top_word, block):
     width = world.width
     straight = top_word - ((g + world.cardinal) << G_SHIFT)
     slanted = top_word - ((g + world.diagonal) << G_SHIFT)
-    todo = np.int64(word_of(table, s - width) < straight)
-    todo |= np.int64(word_of(table, s + 1) < straight) << 1
-    todo |= np.int64(word_of(table, s + width) < straight) << 2
-    todo |= np.int64(word_of(table, s - 1) < straight) << 3
-    todo |= np.int64(word_of(table, s - width + 1) < slanted) << 4
-    todo |= np.int64(word_of(table, s - width - 1) < slanted) << 5
-    todo |= np.int64(word_of(table, s + width + 1) < slanted) << 6
-    todo |= np.int64(word_of(table, s + width - 1) < slanted) << 7
+    north_west, north, north_east = three_words(table, s - width)
+    west, _, east = three_words(table, s)
+    south_west, south, south_east = three_words(table, s + width)
+    todo = np.int64(north < straight)
+    todo |= np.int64(east < straight) << 1
+    todo |= np.int64(south < straight) << 2
+    todo |= np.int64(west < straight) << 3
+    todo |= np.int64(north_east < slanted) << 4
+    todo |= np.int64(north_west < slanted) << 5
+    todo |= np.int64(south_east < slanted) << 6
+    todo |= np.int64(south_west < slanted) << 7
     return todo & world.moves[at(s)]
 
 

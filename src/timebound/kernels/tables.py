@@ -19,19 +19,27 @@ __all__ = [
     "DenseTable",
     "HashedTable",
     "LinkedTable",
+    "PagedLinkedTable",
+    "PagedTable",
     "enlarged_hashed",
+    "exchanged_paged",
     "full",
     "hashed",
     "intern",
     "new_hashed",
+    "new_paged",
     "parent_of",
     "renew",
     "state_of",
+    "three_words",
     "word_of",
     "write",
 ]
 
 
+PAGE_BITS = 6  # 64 neighbouring states share a page
+_ON_PAGE = (1 << PAGE_BITS) - 1
+_DIRECT_FROM = 1 << 14  # slots; a copy of fewer takes a small part of a tick
 _WIPE_SHIFT = 16  # a new search wipes 1 / 2^16 of the spare: all of it in half the time that the stamps last
 
 
@@ -39,8 +47,7 @@ class DenseTable(NamedTuple):
     """A word per state; the parent is the direction in the word. For grids."""
 
     words: np.ndarray  # int64[states]
-    stamp: np.ndarray  # int64[2]: the current search, and how much of the spare has been wiped
-    spare: np.ndarray  # int64[states or 0]: words to go on with when the stamps have run out
+    stamp: np.ndarray  # int64[1]: the current search
 
 
 class LinkedTable(NamedTuple):
@@ -48,8 +55,31 @@ class LinkedTable(NamedTuple):
 
     words: np.ndarray  # int64[states]
     parents: np.ndarray  # int32[states]
-    stamp: np.ndarray  # int64[2]
+    stamp: np.ndarray  # int64[1]
+
+
+class PagedTable(NamedTuple):
+    """As DenseTable, in pages that are taken in the order of first touch; a slot is a place on a page.
+
+    So memory follows what the search touched. Page 0 stays empty: it stands for every page that was not touched.
+    """
+
+    words: np.ndarray  # int64[pages << PAGE_BITS]
+    owners: np.ndarray  # int32[pages]: which page of the world each one is
+    places: np.ndarray  # int64[pages of the world]: stamp << 32 | page
+    stamp: np.ndarray  # int64[3]: the current search, how many pages it uses, and how much of the spare is wiped
+    spare: np.ndarray  # int64[pages of the world or 0]: places to go on with when the stamps have run out
+
+
+class PagedLinkedTable(NamedTuple):
+    """As LinkedTable, in pages."""
+
+    words: np.ndarray
+    owners: np.ndarray
+    places: np.ndarray
+    stamp: np.ndarray
     spare: np.ndarray
+    parents: np.ndarray  # int32[pages << PAGE_BITS]
 
 
 class HashedTable(NamedTuple):
@@ -66,6 +96,26 @@ class HashedTable(NamedTuple):
     direct: bool
 
 
+def new_paged(states: int, linked: bool) -> PagedTable | PagedLinkedTable:
+    """A table for a world of so many states, with room for all of them."""
+    pages = (states >> PAGE_BITS) + 1
+    room = (pages + 1) << PAGE_BITS
+    arrays = (
+        reserved(room),
+        reserved(pages + 1, np.int32),
+        reserved(pages),
+        np.zeros(3, np.int64),
+        np.empty(0, np.int64),
+    )
+    return PagedLinkedTable(*arrays, reserved(room, np.int32)) if linked else PagedTable(*arrays)
+
+
+def exchanged_paged(old: PagedTable | PagedLinkedTable) -> PagedTable | PagedLinkedTable:
+    """The table with an empty index, that is new or was wiped since it was last used."""
+    fresh = old.spare if len(old.spare) else reserved(len(old.places))
+    return old._replace(places=fresh, spare=old.places, stamp=np.zeros(3, np.int64))
+
+
 def new_hashed(slots: int, sparse: int = 2, states: int = 0) -> HashedTable:
     """Room for ``slots`` states, in an index with at least ``sparse`` places for each; or one place for every state."""
     places = states or 1 << (sparse * slots - 1).bit_length()
@@ -74,12 +124,17 @@ def new_hashed(slots: int, sparse: int = 2, states: int = 0) -> HashedTable:
     )
 
 
-def enlarged_hashed(old: HashedTable) -> HashedTable:
-    """The same table with room for twice as many states; an empty one of the same size if its stamps have run out."""
+def enlarged_hashed(old: HashedTable, states: int = 0) -> HashedTable:
+    """The same table with more room: twice as much, or once it is large all that a world of so many states can need.
+
+    ``states`` is 0 for a world whose states cannot be counted. A table whose stamps have run out is exchanged for an
+    empty one of the same size.
+    """
     slots, sparse = len(old.states), len(old.places) // len(old.states)
     if old.stamp[0] > STAMP_MAX:
         return new_hashed(slots, sparse, len(old.places) if old.direct else 0)
-    larger = new_hashed(2 * slots, sparse)
+    direct = states > 0 and slots >= _DIRECT_FROM
+    larger = new_hashed(states, 0, states) if direct else new_hashed(2 * slots, sparse)
     used = int(old.stamp[1])
     for array, kept in zip(larger[:3], old[:3], strict=True):
         array[:used] = kept[:used]
@@ -99,13 +154,24 @@ def reindex(table, used):
 def renew(table):
     """Forget everything, in constant time, and return the word of a state with g = 0 in the new search.
 
-    0 once in 131,071 searches: the stamps have run out, and the table must be replaced by an empty one.
+    0 once in 131,071 searches: the stamps have run out, and the table must be exchanged for an empty one. (Dense tables
+    are for searches that see much of the map: they are wiped.)
     """
 
 
 @generic
 def word_of(table, s):
     """The word of state ``s``; smaller than any word of this search if the search has not seen it."""
+
+
+@generic
+def three_words(table, s):
+    """The words of states ``s - 1``, ``s`` and ``s + 1``."""
+
+
+@three_words.on(DenseTable, HashedTable)
+def _dense_three(table, s):
+    return word_of(table, s - 1), word_of(table, s), word_of(table, s + 1)
 
 
 @generic
@@ -137,18 +203,29 @@ def parent_of(world, table, slot):
 def _renew_dense(table):
     stamp = table.stamp[0] + 1
     if stamp > STAMP_MAX:
+        table.words[:] = 0
+        stamp = 1
+    table.stamp[0] = stamp
+    return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
+
+
+@renew.on(PagedTable, PagedLinkedTable)
+def _renew_paged(table):
+    stamp = table.stamp[0] + 1
+    if stamp > STAMP_MAX:
         table.stamp[0] = STAMP_MAX + 1
         return np.int64(0)
     table.stamp[0] = stamp
-    # The words used before are wiped by and by, so that they are clean long before it is their turn again. Only what
-    # is not zero is written: memory that was never touched stays untouched.
+    table.stamp[1] = 1
+    # The index used before is wiped by and by, so that it is clean long before its turn comes again. Only what is not
+    # zero is written: memory that was never touched stays untouched.
     spare = table.spare
-    first = table.stamp[1]
+    first = table.stamp[2]
     last = min(first + (spare.shape[0] >> _WIPE_SHIFT) + 1, spare.shape[0])
     for k in range(first, last):
         if spare[at(k)] != 0:
             spare[at(k)] = 0
-    table.stamp[1] = last
+    table.stamp[2] = last
     return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
 
 
@@ -167,17 +244,57 @@ def _dense_state(table, slot):
     return slot
 
 
-@full.on(DenseTable, LinkedTable)
+@inlined
+def _page_of(table, s):
+    """The page that holds ``s`` in this search; 0 if there is none."""
+    entry = table.places[at(s >> PAGE_BITS)]
+    return entry & 0xFFFFFFFF if entry >> 32 == table.stamp[0] else np.int64(0)
+
+
+@word_of.on(PagedTable, PagedLinkedTable)
+def _paged_word(table, s):
+    return table.words[at((_page_of(table, s) << PAGE_BITS) + (s & _ON_PAGE))]
+
+
+@three_words.on(PagedTable)
+def _paged_three(table, s):
+    words = table.words
+    first = (_page_of(table, s - 1) << PAGE_BITS) + ((s - 1) & _ON_PAGE)
+    if first & _ON_PAGE < _ON_PAGE - 1:
+        # Mostly all three are on one page, and one look at the index will do.
+        return words[at(first)], words[at(first + 1)], words[at(first + 2)]
+    return words[at(first)], word_of(table, s), word_of(table, s + 1)
+
+
+@intern.on(PagedTable, PagedLinkedTable)
+def _paged_intern(table, s):
+    page = _page_of(table, s)
+    if page == 0:
+        page = table.stamp[1]
+        table.stamp[1] = page + 1
+        table.owners[at(page)] = s >> PAGE_BITS
+        table.places[at(s >> PAGE_BITS)] = (table.stamp[0] << 32) | page
+        for k in range(page << PAGE_BITS, (page + 1) << PAGE_BITS):
+            table.words[at(k)] = 0
+    return (page << PAGE_BITS) + (s & _ON_PAGE)
+
+
+@state_of.on(PagedTable, PagedLinkedTable)
+def _paged_state(table, slot):
+    return (np.int64(table.owners[at(slot >> PAGE_BITS)]) << PAGE_BITS) + (slot & _ON_PAGE)
+
+
+@full.on(DenseTable, LinkedTable, PagedTable, PagedLinkedTable)
 def _dense_full(table, more):
     return False
 
 
-@write.on(DenseTable)
+@write.on(DenseTable, PagedTable)
 def _dense_write(table, slot, word, parent):
     table.words[at(slot)] = word
 
 
-@write.on(LinkedTable, HashedTable)
+@write.on(LinkedTable, HashedTable, PagedLinkedTable)
 def _linked_write(table, slot, word, parent):
     table.words[at(slot)] = word
     table.parents[at(slot)] = parent
@@ -186,7 +303,7 @@ def _linked_write(table, slot, word, parent):
 @parent_of.on(GridView, TerrainView)
 def _grid_parent(world, table, slot):
     i = at(table.words[at(slot)] & ((1 << DIRECTION_BITS) - 1))
-    return slot - ROWS[i] * world.width - COLS[i]
+    return intern(table, state_of(table, slot) - ROWS[i] * world.width - COLS[i])
 
 
 @parent_of.on(GraphView, PuzzleView)

@@ -10,7 +10,17 @@ from .jit import COMPILED
 from .layout import STAMP_MAX
 from .memory import reserved
 from .queues import BucketQueue, HeapQueue
-from .tables import DenseTable, HashedTable, LinkedTable, enlarged_hashed, new_hashed
+from .tables import (
+    DenseTable,
+    HashedTable,
+    LinkedTable,
+    PagedLinkedTable,
+    PagedTable,
+    enlarged_hashed,
+    exchanged_paged,
+    new_hashed,
+    new_paged,
+)
 
 __all__ = ["Searchable", "Workspace", "enlarged_at_front", "records"]
 
@@ -43,25 +53,24 @@ def enlarged_at_front(route: np.ndarray, plan: np.ndarray) -> tuple[np.ndarray, 
 class Workspace:
     """A node table and an open list.
 
-    Of the two kinds one is for real-time agents: in small pages, so that a first touch costs the same everywhere, and
-    with so much room reserved that nothing has to grow in a tick. The other is for searches that see much of the map:
-    in pages as the system gives them, which are larger and quicker when all of it is used.
+    Of the two kinds one is for real-time agents: memory follows what was touched, a first touch costs the same
+    everywhere, and so much room is reserved that nothing has to grow in a tick. The other is for searches that see much
+    of the map: as large as the map, and a little quicker.
     """
 
     def __init__(self, world: Searchable, real_time: bool = False) -> None:
         self._pool = world.spare
         self.real_time = real_time
         n = world.states
-        stamp, none = np.zeros(2, np.int64), np.empty(0, np.int64)
         self.table: NamedTuple
-        if world.table == "dense":
-            self.table = DenseTable(self._zeros(n), stamp, none)
-        elif world.table == "linked":
-            self.table = LinkedTable(
-                self._zeros(n), reserved(n, np.int32) if real_time else np.empty(n, np.int32), stamp, none
-            )
-        else:
+        if world.table == "hashed":
             self.table = new_hashed(n)
+        elif real_time:
+            self.table = new_paged(n, linked=world.table == "linked")
+        elif world.table == "linked":
+            self.table = LinkedTable(np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros(1, np.int64))
+        else:
+            self.table = DenseTable(np.zeros(n, np.int64), np.zeros(1, np.int64))
         # More entries than states have not been seen; they are for what may come.
         entries = max(4096, n if real_time else n // 8)
         saved = np.zeros(5, np.int64)
@@ -104,10 +113,8 @@ class Workspace:
         queue, table = self.queue, self.table
         if isinstance(table, HashedTable) and (table.stamp[1] > len(table.states) // 2 or table.stamp[0] > STAMP_MAX):
             self.table = enlarged_hashed(table)
-        elif isinstance(table, (DenseTable, LinkedTable)) and table.stamp[0] > STAMP_MAX:
-            # The stamps have run out. What is swapped in is new, or was wiped since it was last used.
-            fresh = table.spare if len(table.spare) else self._zeros(len(table.words))
-            self.table = table._replace(words=fresh, spare=table.words, stamp=np.zeros(2, np.int64))
+        elif isinstance(table, (PagedTable, PagedLinkedTable)) and table.stamp[0] > STAMP_MAX:
+            self.table = exchanged_paged(table)
         elif isinstance(queue, HeapQueue):
             size, used = 2 * len(queue.keys), int(queue.saved[1])
             self.queue = queue._replace(
@@ -127,6 +134,6 @@ class Workspace:
     def bytes_for(self, states: int) -> int:
         """Bytes that ``states`` states take in the table, and the open-list entries in use."""
         table, queue = self.table, self.queue
-        each = 8 if isinstance(table, DenseTable) else 12 if isinstance(table, LinkedTable) else 36
+        each = 36 if isinstance(table, HashedTable) else 12 if hasattr(table, "parents") else 8
         entries = 8 * int(queue.saved[4]) if isinstance(queue, BucketQueue) else 16 * int(queue.saved[1])
         return each * states + entries
