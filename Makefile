@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 
-.PHONY: demo test lint types quick coverage doctest docs bench clean help
+.PHONY: demo test lint types quick coverage doctest docs bench deadlines fuzz clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -50,6 +50,13 @@ coverage: $(STAMP)  ## The tests again with the JIT off, so that coverage sees i
 bench: $(STAMP)  ## Speed, as ratios to other libraries within one run
 	$(PY) -m pip install --quiet -e '.[bench]'
 	$(PY) benchmarks/run.py
+
+deadlines: $(STAMP)  ## How long single steps take under 1 ms, and what 10,000 agents take; some 20 minutes
+	$(PY) benchmarks/deadlines.py
+	$(PY) benchmarks/deadlines.py --memory 10000
+
+fuzz: $(STAMP)  ## Damaged files, hostile databases, edits, threads: minutes of everything that can come in
+	$(PY) fuzz/run.py
 
 clean:  ## Remove what was made
 	rm -rf $(VENV) out build dist .coverage .pytest_cache .mypy_cache .ruff_cache

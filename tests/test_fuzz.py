@@ -1,0 +1,29 @@
+"""A short run of each fuzzer; ``make fuzz`` is the long one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import COMPILED
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "fuzz"))
+
+import run as fuzzers
+
+SHORT = {"readers": 250, "arguments": 150, "databases": 60, "stores": 6, "agents": 20_000}
+
+
+def test_every_fuzzer_has_a_short_run() -> None:
+    assert set(SHORT) == set(fuzzers.COUNTS)
+
+
+@pytest.mark.skipif(not COMPILED, reason="long without the JIT, and coverage has the other tests")
+@pytest.mark.parametrize("name", SHORT)
+def test_nothing_is_wrong_whatever_comes_in(name: str) -> None:
+    tally = fuzzers.run(name, 1, SHORT[name])
+    assert tally.wrong == []
+    assert tally.refused > 0 or name == "agents"
+    assert tally.moves >= SHORT[name] if name == "agents" else tally.inputs >= SHORT[name]
