@@ -24,6 +24,7 @@ from timebound.algorithms import REGISTRY
 from timebound.kernels.edits import through
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import FLAGS, G_SHIFT
+from timebound.kernels.tables import intern
 from timebound.kernels.views import aim
 from timebound.worlds import changes
 
@@ -379,7 +380,7 @@ def distances(world: Any, goal: Any) -> dict[Any, int]:
 def paid(agent: tb.Agent, point: Any) -> int:
     """g of a state in the agent's search."""
     state = agent._planner.state
-    slot = int(agent.world.path_states([point])[0])
+    slot = int(intern(state.table, int(agent.world.path_states([point])[0])))
     return (int(state.search["top"][0]) - (int(state.table.words[slot]) & ~FLAGS)) >> G_SHIFT
 
 

@@ -112,7 +112,8 @@ def new_paged(states: int, linked: bool) -> PagedTable | PagedLinkedTable:
 
 def exchanged_paged(old: PagedTable | PagedLinkedTable) -> PagedTable | PagedLinkedTable:
     """The table with an empty index, that is new or was wiped since it was last used."""
-    fresh = old.spare if len(old.spare) else reserved(len(old.places))
+    clean = len(old.spare) > 0 and old.stamp[2] == len(old.spare)
+    fresh = old.spare if clean else reserved(len(old.places))
     return old._replace(places=fresh, spare=old.places, stamp=np.zeros(3, np.int64))
 
 
