@@ -343,8 +343,8 @@ def test_arcs_keep_their_order_whatever_stands_between(arcs: list[tuple[int, int
     ("text", "parts"),
     [
         ("", ["empty", "p sp N M"]),
-        (GRAPH.replace("p sp 3 3\n", ""), ["0 problem lines", "'p sp N M'"]),
-        (GRAPH + "p sp 3 3\n", ["2 problem lines"]),
+        (GRAPH.replace("p sp 3 3\n", ""), ["no problem line", "'p sp N M'"]),
+        (GRAPH + "p sp 3 3\n", ["line 8", "second problem line"]),
         (GRAPH.replace("p sp 3 3", "p sp 3"), ["line 2", "'p sp 3'", "'p sp N M'"]),
         (GRAPH.replace("p sp 3 3", "p max 3 3"), ["line 2", "'p max 3 3'"]),
         (GRAPH.replace("p sp 3 3", "p sp 3 x"), ["line 2", "'p sp 3 x'"]),
@@ -378,7 +378,7 @@ def test_every_mistake_in_a_road_graph_is_named(file: Path, text: str, parts: li
         (POINTS.replace("v 2", "v 3"), ["node 2 0 times"]),
         (POINTS + "v 1 0 0\n", ["node 1 2 times"]),
         (POINTS.replace("v 2 -50 60", "v 2 -50"), ["line 5", "'v 2 -50'", "'v ID X Y'"]),
-        (POINTS.replace("p aux sp co 3\n", ""), ["0 problem lines", "'p aux sp co N'"]),
+        (POINTS.replace("p aux sp co 3\n", ""), ["no problem line", "'p aux sp co N'"]),
     ],
 )
 def test_every_mistake_in_coordinates_is_named(file: Path, tmp_path: Path, text: str, parts: list[str]) -> None:

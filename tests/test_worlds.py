@@ -201,13 +201,13 @@ def test_terrain_cannot_be_saved_as_a_map(tmp_path) -> None:
 def test_from_image(tmp_path) -> None:
     bright = np.array([[0, 127], [128, 255]], np.uint8)
     Image.fromarray(bright).save(tmp_path / "a.png")
-    assert tb.Grid.from_image(tmp_path / "a.png").free.tolist() == [[False, False], [True, True]]
+    assert tb.Grid.from_image(tmp_path / "a.png", threshold=128).free.tolist() == [[False, False], [True, True]]
     assert tb.Grid.from_image(tmp_path / "a.png", threshold=1).free.tolist() == [[False, True], [True, True]]
-    assert tb.Grid.from_image(tmp_path / "a.png", connectivity=4).connectivity == 4
-    with pytest.raises(tb.MapError, match=r"no.png: there is no such file"):
+    assert tb.Grid.from_image(tmp_path / "a.png", threshold=128, connectivity=4).connectivity == 4
+    with pytest.raises(tb.MapError, match=r"there is no file .*no.png"):
         tb.Grid.from_image(tmp_path / "no.png")
     (tmp_path / "text.png").write_text("not a picture")
-    with pytest.raises(tb.MapError, match=r"text.png: this is not an image"):
+    with pytest.raises(tb.MapError, match=r"text.png is not an image"):
         tb.Grid.from_image(tmp_path / "text.png")
 
 

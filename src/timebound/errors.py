@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ __all__ = [
     "ProblemError",
     "SpecError",
     "WorldError",
+    "as_array",
     "as_numbers",
     "at_least",
     "nearest",
@@ -59,14 +61,28 @@ class MoveError(Error):
     """A path with a move that the world does not allow."""
 
 
-def as_numbers(values: Any, what: str) -> np.ndarray:
-    """An array of floats, or a WorldError in place of NumPy's own complaint."""
+def as_array(values: Any, what: str) -> np.ndarray:
+    """NumPy's array of what was given, or a WorldError in place of NumPy's own complaint."""
     import numpy as np
 
+    # Under a mask may stand anything: to take it for a value would be a guess.
+    if isinstance(values, np.ma.MaskedArray):
+        raise WorldError(f"{what} cannot be a masked array; say what its masked entries are with array.filled(value)")
     try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
         raise WorldError(f"{what} must be numbers, all rows of one length") from None
+
+
+def as_numbers(values: Any, what: str) -> np.ndarray:
+    """An array of floats, or a WorldError."""
+    array = as_array(values, what)
+    # NumPy would turn text that looks like a number, dates and complex numbers into something.
+    text = array.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in array.flat)
+    if array.dtype.kind in "biufO" and not text:
+        with suppress(TypeError, ValueError, OverflowError):
+            return array.astype(float, copy=False)
+    raise WorldError(f"{what} must be numbers, all rows of one length")
 
 
 def at_least(least: int, value: Any, what: str) -> int:
