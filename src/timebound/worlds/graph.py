@@ -337,6 +337,11 @@ class Graph:
         if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
             hint = "Graph.from_scipy takes sparse matrices, and networkx.Graph(...) makes a graph of dicts and arrays"
             raise WorldError(f"from_networkx takes a networkx graph, not {briefly(graph)}; {hint}")
+        for what, name in (("weight", weight), ("coordinates", coordinates)):
+            try:
+                hash(name)
+            except TypeError:
+                raise WorldError(f"{what} is the name of an attribute, not {briefly(name)}") from None
         labels = list(graph.nodes)
         number = {label: k for k, label in enumerate(labels)}
         edges = list(graph.edges(data=True))

@@ -381,7 +381,8 @@ class Grid:
         exact = False
         if not isinstance(point, (str, bytes)):
             try:
-                given = list(islice(point, 3))
+                # Plain numbers: int() of NumPy's own would drop what is imaginary, and take dates.
+                given = [k.item() if isinstance(k, np.generic) else k for k in islice(point, 3)]
                 exact = len(given) == 2 and all(int(k) == k for k in given)
             except (TypeError, ValueError, OverflowError):
                 pass

@@ -55,8 +55,8 @@ def read_array(path: str | Path) -> np.ndarray:
         raise MapError(f"{path} has a damaged header; write it again with numpy.save(file, array)") from None
     if dtype.hasobject or dtype.kind not in "biuf":
         raise MapError(f"{path} holds an array of {briefly(dtype)}, and a map is one of booleans or numbers")
-    if not all(isinstance(side, int) and side >= 0 for side in shape):
-        raise MapError(f"{path} has a damaged header: its shape is {briefly(shape)}")
+    if not all(isinstance(side, int) and side > 0 for side in shape):
+        raise MapError(f"{path} holds an array of shape {briefly(shape)}, and a map has at least one cell")
     count, held = math.prod(shape), len(data) - file.tell()
     if count * dtype.itemsize != held:
         raise MapError(
