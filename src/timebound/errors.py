@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = [
     "as_array",
     "as_numbers",
     "at_least",
+    "is_number",
     "nearest",
 ]
 
@@ -83,6 +85,21 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         with suppress(TypeError, ValueError, OverflowError):
             return array.astype(float, copy=False)
     raise WorldError(f"{what} must be numbers, all rows of one length")
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is one real number, and fits a float.
+
+    >>> is_number(2.5), is_number(10**400), is_number(True), is_number("2")
+    (True, False, False, False)
+    """
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def at_least(least: int, value: Any, what: str) -> int:

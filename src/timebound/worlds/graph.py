@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ProblemError, WorldError, as_array, as_numbers, nearest
+from ..errors import ProblemError, WorldError, as_array, as_numbers, is_number, nearest
 from ..kernels import graphs as kernel_graphs
 from ..kernels import views
 from ..kernels.edits import NODE_SHIFT
@@ -35,6 +35,7 @@ Heuristic = str | Mapping[Any, Any] | Callable[[Any], Any]
 _COARSEST = 4096
 _FINE = 1 << 20
 _MOST_NODES = (1 << 31) - 1  # arcs name their ends in 32 bits
+_FARTHEST = 1e100  # the squares of larger coordinates are infinite
 _KINDS = ("zero", "euclidean", "great-circle", "landmarks")
 
 
@@ -247,6 +248,8 @@ class Graph:
         lost = np.flatnonzero(~np.isfinite(given).all(axis=1))
         if len(lost):
             raise WorldError(f"the coordinates of node {briefly(self.point_of(int(lost[0])))} are not finite numbers")
+        if np.abs(given).max() > _FARTHEST:
+            raise WorldError(f"coordinates must lie between -{_FARTHEST:g} and {_FARTHEST:g}")
         position = np.zeros((self.states, 3))
         if kind == "great-circle":
             longitude, latitude = np.radians(given).T
@@ -589,13 +592,13 @@ def _check_weights(edges: list[tuple[Any, Any, dict[Any, Any]]], weight: Hashabl
     for u, v, data in edges:
         if weight in data:
             found = True
-            if not isinstance(data[weight], (int, float, np.integer, np.floating)):
+            if not is_number(data[weight]):
                 raise WorldError(
                     f"the {briefly(weight)} of the edge {briefly(u)} - {briefly(v)} is {briefly(data[weight])}, "
                     "and it must be a number"
                 )
         elif not found:
-            others |= {name: None for name, value in data.items() if isinstance(value, (int, float))}
+            others |= {name: None for name, value in data.items() if is_number(value)}
     if edges and not found and (others or weight != "weight"):
         known = [str(name) for name in others]
         there = nearest(str(weight), known) if known else "no edge has a number at all"

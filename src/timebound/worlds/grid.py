@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MapError, ProblemError, WorldError, as_array, as_numbers
+from ..errors import MapError, ProblemError, WorldError, as_array, as_numbers, is_number
 from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
 from ..kernels.views import GridView, TerrainView
@@ -412,8 +412,8 @@ class Grid:
     def path_states(self, path: Any) -> np.ndarray:
         """The inverse of ``points_of``, for ``validate``; points off the map become the walls around it."""
         try:
-            points = np.asarray(path, dtype=float)
-        except (TypeError, ValueError):
+            points = as_numbers(path, "a path")
+        except WorldError:
             points = np.empty(0)
         if points.ndim != 2 or points.shape[1] != 2:
             raise ProblemError(f"a path on a grid is an n x 2 array of (row, col), not one of shape {points.shape}")
@@ -575,7 +575,7 @@ class Grid:
         """Remember where the map lies in the world."""
         if resolution is None:
             return
-        if not _is_number(resolution) or not (math.isfinite(resolution) and resolution > 0):
+        if not is_number(resolution) or not (math.isfinite(resolution) and resolution > 0):
             raise WorldError(f"the resolution is a number of metres per cell above 0, not {briefly(resolution)}")
         pose = as_numbers(origin, "the origin")
         if pose.shape != (3,) or not np.isfinite(pose).all():
@@ -597,7 +597,7 @@ class Grid:
         ((1, 1), (-0.25, 0.25))
         """
         size, (left, bottom, yaw) = self._frame()
-        if not all(_is_number(value) and math.isfinite(value) for value in (x, y)):
+        if not all(is_number(value) and math.isfinite(value) for value in (x, y)):
             raise ProblemError(f"a place is two numbers of metres, not {briefly((x, y))}")
         across, up = float(x) - left, float(y) - bottom
         col = math.floor((math.cos(yaw) * across + math.sin(yaw) * up) / size)
@@ -622,17 +622,6 @@ class Grid:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    """A number that fits a float."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        return False
-    try:
-        float(value)
-    except OverflowError:
-        return False
-    return True
 
 
 def _to_look_at(array: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ class TilePuzzle:
         """The packed word of a board."""
         squares = self.shape[0] * self.shape[1]
         try:
-            given = np.asarray(point).ravel()
+            given = np.asarray(point).ravel().tolist()
             tiles = [int(tile) for tile in given if tile == int(tile)]
         except (TypeError, ValueError, OverflowError):
             tiles = []
