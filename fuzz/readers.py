@@ -81,10 +81,13 @@ def _read_all(tally: Tally, folder: Path, what: str, files: Files, kind: str) ->
     for name, data in files.items():
         (folder / name).write_bytes(data)
     path = folder / next(iter(files))
-    ways = [*READERS[kind], _command_line]
-    for k, way in enumerate(ways):
-        told = f"{what}, way {k}, {dict(files) if sum(map(len, files.values())) < 2000 else 'long'}"
-        _judge(tally, told, lambda way=way: way(path))
+    small = sum(map(len, files.values())) < 2000
+    for k, way in enumerate([*READERS[kind], _command_line]):
+        told = f"{what}, way {k}, {files if small else 'long'}"
+        result = _judge(tally, told, lambda way=way: way(path))
+        witness = WITNESSES.get(kind) if small and result is not None else None
+        if witness is not None and not witness(path, getattr(result, "world", result)):
+            tally.blame(told, "was read as something else than it is")
     for name in files:
         (folder / name).unlink()
 
@@ -94,6 +97,39 @@ def _command_line(path: Path) -> Any:
         scenario = tb.Scenario(path)
         return scenario.problems(open_world(scenario.map_path()).world)
     return open_world(path)
+
+
+def _map_is(path: Path, grid: tb.Grid) -> bool:
+    """Whether a map says the same when it is read in the plainest way."""
+    lines = [line.removesuffix("\r") for line in path.read_bytes().decode().split("\n")]
+    rows = [[letter in ".GS" for letter in row] for row in lines[4 : 4 + grid.shape[0]]]
+    return f"{lines[1]} {lines[2]}".split().count(str(grid.shape[0])) >= 1 and grid.free.tolist() == rows
+
+
+def _array_is(path: Path, grid: tb.Grid) -> bool:
+    array = np.load(path, allow_pickle=False)
+    return bool(np.array_equal(grid.costs, np.where((array != 0) & np.isfinite(array), array, np.inf)))
+
+
+def _graph_is(path: Path, graph: tb.Graph) -> bool:
+    data = path.read_bytes()
+    lines = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("latin-1").split("\n")
+    words = [line.split() for line in lines]
+    best: dict[tuple[int, int], float] = {}
+    for word in words:
+        if word and word[0] == "a" and word[1] != word[2]:
+            arc = int(float(word[1])) - 1, int(float(word[2])) - 1
+            best[arc] = min(best.get(arc, np.inf), float(word[3]))
+    nodes = next(int(word[2]) for word in words if word and word[0] == "p")
+    heads = np.repeat(np.arange(graph.states), np.diff(graph.view.first)).tolist()
+    ours = zip(zip(heads, graph.view.head.tolist(), strict=True), graph.view.length.tolist(), strict=True)
+    return graph.states == nodes and dict(ours) == {arc: cost for arc, cost in best.items() if arc[0] != arc[1]}
+
+
+# What else can tell whether a file was read rightly.
+WITNESSES: dict[str, Callable[[Path, Any], bool]] = {
+    "map": _map_is, "npy": _array_is, "gr": _graph_is, "gr.gz": _graph_is,
+}  # fmt: skip
 
 
 def _map(random: np.random.Generator) -> bytes:
@@ -369,7 +405,7 @@ def _thing(random: np.random.Generator, depth: int = 0) -> Any:
 
 
 def _objects(tally: Tally, random: np.random.Generator) -> None:
-    """One call with things that may be wrong. A world that comes out of it must be one that can be searched."""
+    """One call with things that may be wrong. A world that comes out of it, or is edited, can still be searched."""
     a, b, c, d = (_thing(random) for _ in range(4))
     grid = tb.Grid([[1, 1, 1], [1, 0, 1], [1, 1, 2]]) if random.integers(2) else tb.Grid(np.ones((3, 3)))
     names = tb.Graph(
@@ -418,13 +454,33 @@ def _objects(tally: Tally, random: np.random.Generator) -> None:
         "since": lambda: grid.changes.since(a),
     }  # fmt: skip
     name = str(random.choice(list(calls)))
-    _judge(tally, f"{name} of {_told(a)}, {_told(b)}, {_told(c)}, {_told(d)}", calls[name])
+    told = f"{name} of {_told(a)}, {_told(b)}, {_told(c)}, {_told(d)}"
+    result = _judge(tally, told, calls[name])
+    for world in (result, grid, names):
+        sound = isinstance(world, (tb.Grid, tb.Graph)) and world.states < 10_000
+        if sound and getattr(world, "_vectors", None) is None:  # what a user estimates need not fit any goal
+            _search(tally, told, world, random)
+
+
+def _search(tally: Tally, told: str, world: Any, random: np.random.Generator) -> None:
+    """Walk somewhere, and see that the walk is legal and costs what it says. Not counted as an input."""
+    if isinstance(world, tb.Grid) and not world.free_count:
+        return
+    start, goal = (world.point_of(int(state)) for state in world.random_states(2, random))
+    try:
+        result = tb.solve(world, start, goal, "a*")
+        if result.status == "reached":
+            cost = tb.validate(world, result.path, start=start, goal=goal).cost
+            if not np.isclose(cost, result.cost):
+                tally.blame(told, f"the walk from {start} to {goal} costs {cost}, not {result.cost}")
+    except Exception as problem:
+        tally.blame(told, f"a search from {start} to {goal} ended with {problem!r}")
 
 
 def _sparse(thing: Any) -> Any:
     """A sparse matrix of what is a matrix of numbers, else the thing itself."""
     sound = isinstance(thing, np.ndarray) and thing.ndim == 2 and thing.dtype.kind in "bif" and thing.size
-    return scipy.sparse.csr_array(thing) if sound else thing
+    return scipy.sparse.csr_array(thing.astype(float)) if sound else thing
 
 
 def _told(thing: Any) -> str:

@@ -229,7 +229,9 @@ examples:
   timebound solve caves.map 12,34 200,210 -a 'wa*:weight=3' --budget 100
   timebound solve roads.gr 1 5000 --json""",
     )
-    parser.add_argument("map", metavar="MAP", help="a .map file, image, NumPy .npy array, or DIMACS .gr graph")
+    parser.add_argument(
+        "map", metavar="MAP", help="a .map file, image, NumPy .npy array, ROS .yaml, or DIMACS .gr graph"
+    )
     for name in ("start", "goal"):
         parser.add_argument(name, metavar=name.upper(), help="row,col from 0; in a .gr a node number from 1")
     parser.add_argument("-a", "--algorithm", metavar="SPEC", default="a*", help="NAME or NAME:PARAMETER=VALUE,...")
@@ -368,7 +370,7 @@ paths, one A* search per record as published, takes hours). With --coverage only
 what is still missing becomes a record, and agents use parts of records: on most
 maps a tenth of them does better.""",
     )
-    parser.add_argument("map", metavar="MAP", help="a .map file, image or NumPy .npy array")
+    parser.add_argument("map", metavar="MAP", help="a .map file, image, NumPy .npy array or ROS .yaml")
     parser.add_argument("--for", dest="algorithm", metavar="SPEC", required=True, help="which algorithm: knn-lrta*")
     parser.add_argument("--records", type=_whole, default=10_000, metavar="N", help="default 10000")
     parser.add_argument("--mode", choices=("trees", "paths"), default="trees", help="default trees")
@@ -431,7 +433,7 @@ examples:
   timebound maps info caves.map
   timebound maps info *.map --json""",
     )
-    info.add_argument("maps", nargs="+", metavar="MAP", help=".map, image, .npy or .gr")
+    info.add_argument("maps", nargs="+", metavar="MAP", help=".map, image, .npy, ROS .yaml or .gr")
     _json(info)
 
     scale = _add(
@@ -444,7 +446,7 @@ examples:
 example:
   timebound maps scale caves.map 2 -o larger.map""",
     )
-    scale.add_argument("map", metavar="MAP", help=".map, image or .npy")
+    scale.add_argument("map", metavar="MAP", help=".map, image, .npy or ROS .yaml")
     scale.add_argument("factor", type=_whole, metavar="K", help="a whole number of at least 1")
     scale.add_argument("-o", "--output", metavar="FILE.map", required=True)
     _threshold(scale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import math
 import re
 import warnings
@@ -85,6 +86,9 @@ def _pixels(path: str | Path, mode: str | None) -> list[np.ndarray]:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise MapError("reading images needs Pillow: pip install 'timebound[images]'") from None
+    # What Pillow tells its log about a damaged file would else be printed beside our one sentence.
+    if not logging.getLogger("PIL").handlers:
+        logging.getLogger("PIL").addHandler(logging.NullHandler())
     data = read_file(path, "an image is needed")
     try:
         with warnings.catch_warnings():
