@@ -15,6 +15,8 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +38,20 @@ Files = dict[str, bytes]
 
 
 def fuzz(tally: Tally, random: np.random.Generator, count: int) -> None:
-    """Throw about ``count`` inputs, half of them files, at the readers; the handmade ones come first."""
-    until = tally.inputs + count
+    """Throw about ``count`` inputs at the readers: up to half of them made by hand, the rest damaged or drawn."""
+    begun = tally.inputs
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for kind, files in HOSTILE.items():
-            _read_all(tally, folder, f"hostile {kind}", files(), kind.split()[0])
-        _special_files(tally, folder)
+        handmade = [
+            *(partial(_read_hostile, tally, folder, kind) for kind in HOSTILE),
+            *(partial(_read_special, tally, folder, *pair) for pair in product(_special_files(), READERS)),
+        ]
+        # In any order, so that a short run has some of each; a long one has all.
+        for k in random.permutation(len(handmade)):
+            if tally.inputs < begun + count // 2:
+                handmade[k]()
         number = 0
-        while tally.inputs < until:
+        while tally.inputs < begun + count:
             number += 1
             kind = str(random.choice(list(SOUND)))
             files = SOUND[kind](random)
@@ -349,24 +356,30 @@ HOSTILE: dict[str, Callable[[], Files]] = {
 }  # fmt: skip
 
 
-def _special_files(tally: Tally, folder: Path) -> None:
-    """Names that lead to no regular file, where the system has such."""
-    targets: dict[str, Callable[[Path], object]] = {"folder": lambda path: path.mkdir()}
+def _read_hostile(tally: Tally, folder: Path, kind: str) -> None:
+    _read_all(tally, folder, f"hostile {kind}", HOSTILE[kind](), kind.split()[0])
+
+
+def _special_files() -> dict[str, Callable[[Path], object]]:
+    """Ways to make a name that leads to no regular file, where the system has such."""
+    made: dict[str, Callable[[Path], object]] = {"folder": lambda path: path.mkdir()}
     if hasattr(os, "mkfifo"):
-        targets["pipe"] = lambda path: os.mkfifo(path)
-        targets["link to nothing"] = lambda path: path.symlink_to("not there")
-        targets["link to itself"] = lambda path: path.symlink_to(path)
-        targets["socket"] = _socket
+        made["pipe"] = lambda path: os.mkfifo(path)
+        made["link to nothing"] = lambda path: path.symlink_to("not there")
+        made["link to itself"] = lambda path: path.symlink_to(path)
+        made["socket"] = _socket
         for device in ("/dev/zero", "/dev/random", "/dev/null", "/dev/tty"):
             if Path(device).exists():
-                targets[device] = lambda path, device=device: path.symlink_to(device)
-    for what, make in targets.items():
-        for ending in READERS:
-            path = folder / f"s.{ending}"
-            make(path)
-            for way in [*READERS[ending], _command_line]:
-                _judge(tally, f"{what} as .{ending}", lambda way=way, path=path: way(path))
-            path.rmdir() if what == "folder" else path.unlink()
+                made[device] = lambda path, device=device: path.symlink_to(device)
+    return made
+
+
+def _read_special(tally: Tally, folder: Path, what: str, ending: str) -> None:
+    path = folder / f"s.{ending}"
+    _special_files()[what](path)
+    for way in [*READERS[ending], _command_line]:
+        _judge(tally, f"{what} as .{ending}", lambda way=way: way(path))
+    path.rmdir() if what == "folder" else path.unlink()
 
 
 def _socket(path: Path) -> None:

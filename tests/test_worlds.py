@@ -552,7 +552,7 @@ def test_from_networkx_attributes() -> None:
 
 
 @pytest.mark.parametrize(
-    "thing", [np.ones((2, 2)), {"a": ["b"]}, None, "roads.gr", [("a", "b")], scipy.sparse.eye_array(2)]
+    "thing", [np.ones((2, 2)), {"a": ["b"]}, None, "roads.gr", [("a", "b")], scipy.sparse.csr_array(np.eye(2))]
 )
 def test_what_is_no_networkx_graph(thing) -> None:
     with pytest.raises(tb.WorldError, match="from_networkx takes a networkx graph, not") as caught:
@@ -613,7 +613,7 @@ def test_other_messages_of_graphs_use_the_names_of_nodes() -> None:
     [
         ("x.gr", r"Graph.load\(file\) opens the file 'x.gr'"),
         (nx.path_graph(3), "Graph.from_networkx"),
-        (scipy.sparse.eye_array(3), "Graph.from_scipy"),
+        (scipy.sparse.csr_array(np.eye(3)), "Graph.from_scipy"),
         ([0, 1], "the targets are missing"),
     ],
 )
