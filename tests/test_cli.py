@@ -65,6 +65,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "dangling.gr": "p sp 2 1\na 1 3 7\n",
         "text.npy": "no array",
         "text.png": "no image",
+        "bomb.gr": "p sp 200000000 0",
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -72,6 +73,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "folder").mkdir()
     costs = np.ones((3, 4))
     np.save("good.npy", costs * 2)
+    np.save("occupancy.npy", np.array([[0, 100], [-1, 0]], np.int8))
     for name, wrong in (("negative.npy", -1.0), ("nan.npy", np.nan)):
         costs[1, 2] = wrong
         np.save(name, costs)
@@ -157,6 +159,33 @@ def test_solve_takes_arrays_images_and_rules(capsys, here):
     assert json_of(capsys, "solve", "m.png", "5,5", "5,5")["moves"] == 0
 
 
+def test_maps_of_robots(capsys, here):
+    pytest.importorskip("PIL")
+    (here / "floor.pgm").write_bytes(b"P5 4 2 255 " + bytes([0, 254, 254, 205, 0, 254, 254, 254]))
+    text = "image: floor.pgm\nresolution: 1\norigin: [0, 0, 0]\nnegate: 0\noccupied_thresh: 0.65\nfree_thresh: 0.196\n"
+    (here / "floor.yaml").write_text(text)
+    assert json_of(capsys, "maps", "info", "floor.yaml")[0]["free"] == 5
+    assert json_of(capsys, "solve", "floor.yaml", "0,1", "1,3")["status"] == "reached"
+    # The picture alone does not say what its grey is.
+    code, out, err = run(capsys, "solve", "floor.pgm", "0,1", "1,3")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "grey" in err
+    assert json_of(capsys, "solve", "floor.pgm", "0,1", "1,3", "--threshold", "230")["status"] == "reached"
+    assert run(capsys, "maps", "scale", "floor.pgm", "1", "--threshold", "230", "-o", "floor.map")[0] == 0
+    assert json_of(capsys, "maps", "info", "floor.map")[0]["free"] == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and devices")
+def test_a_map_that_never_ends_is_refused(capsys, here):
+    os.mkfifo(here / "pipe.map")
+    (here / "zero.map").symlink_to("/dev/zero")
+    for name, kind in (("pipe.map", "pipe"), ("zero.map", "device")):
+        for words in (["solve", name, "0,0", "0,1"], ["maps", "info", name], ["bench", name]):
+            code, out, err = run(capsys, *words)
+            assert (code, out) == (2, "")
+            assert err.strip().endswith(f"{name} is a {kind}, and a file is needed")
+
+
 # ---------------------------------------------------------------------------------------------- mistakes
 
 
@@ -183,6 +212,9 @@ def test_solve_takes_arrays_images_and_rules(capsys, here):
         (["solve", "text.npy", "0,0", "0,1"], ["text.npy", "no NumPy array"]),
         (["solve", "no.npy", "0,0", "0,1"], ["there is no file no.npy"]),
         (["solve", "text.png", "0,0", "0,1"], ["text.png"]),
+        (["solve", "occupancy.npy", "0,0", "0,1"], ["occupancy.npy", "Grid.from_occupancy"]),
+        (["solve", "bomb.gr", "1", "2"], ["bomb.gr declares 200000000 nodes", "TIMEBOUND_LARGEST_INPUT"]),
+        (["solve", "good.map", "0,0", "1,4", "--threshold", "3"], ["no image", "threshold"]),
         (["solve", "dangling.gr", "1", "2"], ["dangling.gr", "line 2", "1 to 2"]),
         (["solve", "good.gr", "0", "2"], ["start 0", "1 to 4"]),
         (["solve", "good.gr", "1", "5"], ["goal 5", "1 to 4"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -67,6 +68,76 @@ def test_terrain_costs_are_kept() -> None:
 def test_what_is_no_grid(cells, options, sentence: str) -> None:
     with pytest.raises(tb.WorldError, match=sentence):
         tb.Grid(cells, **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("x.map", r"Grid.load\(file\) opens the file 'x.map'"),
+        (Path("maps/x.map"), r"Grid.load\(file\)"),
+        ("x.PNG", r"Grid.from_image\(file\)"),
+        ("x.yaml", r"Grid.from_ros\(file\)"),
+        ("x.npy", r"numpy.load\(file\)"),
+    ],
+)
+def test_a_file_name_in_place_of_an_array_is_told_the_way(given, hint: str) -> None:
+    with pytest.raises(tb.WorldError, match=f"a grid is made from an array; {hint}"):
+        tb.Grid(given)
+
+
+def test_masked_arrays_are_refused_everywhere() -> None:
+    masked = np.ma.masked_array([[1, 1], [1, 1]], mask=[[0, 1], [0, 0]])
+    world = tb.Grid([[1, 2], [1, 1]])
+    for call in (
+        lambda: tb.Grid(masked),
+        lambda: tb.Grid.from_occupancy(masked),
+        lambda: world.block(masked),
+        lambda: world.unblock(masked == 1),
+        lambda: world.set_cost([(0, 0)], masked[:, 0]),
+        lambda: tb.Graph(masked[0], [0, 1]),
+        lambda: tb.Graph([0], [1], masked[0, :1]),
+        lambda: tb.Graph([0], [1], coordinates=masked),
+    ):
+        with pytest.raises(tb.WorldError, match=r"masked array.*array.filled"):
+            call()
+
+
+def test_what_looks_at_a_grid_cannot_be_written_to() -> None:
+    for world in (tb.Grid([[1, 1], [0, 1]]), tb.Grid([[1, 2], [0, 3]])):
+        for array in (world.free, world.costs):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0, 0] = 0
+        copy = world.free.copy()
+        copy[0, 0] = False
+        assert world.free[0, 0]
+
+
+NO_CELLS = (
+    None, 5, 1.5, "ab", "", b"", b"ab", object(), math.nan, [None], [[0, 0], [1]], [[0.5, 0]], [[math.nan, 0]],
+    [[0, math.inf]], [[10**30, 0]], [10**5000, 0], [[10**5000, 0]], [["0", "1"]], [[1j, 0]], [np.complex64(1), 0],
+    np.zeros((2, 2, 2), int), np.zeros(3, int), np.zeros((2, 3), "M8[D]"), [-1, 0], [[0, 3]], np.ones((3, 3), bool),
+    itertools.count(), {"a": 1},
+)  # fmt: skip
+NO_COSTS = (None, "2", math.nan, math.inf, 0, -1, 1j, 10**400, [1, 2], [[1], [1, 2]], [None], np.zeros(2, "M8[D]"))
+
+
+def test_edits_of_what_are_no_cells() -> None:
+    world = tb.Grid([[1, 1, 2], [1, 1, 1]])
+    before = world.digest
+    for wrong in NO_CELLS:
+        for edit in (world.block, world.unblock, lambda cells: world.set_cost(cells, 2.0)):
+            with pytest.raises((tb.WorldError, tb.ProblemError)) as caught:
+                edit(wrong)
+            assert "\n" not in str(caught.value)
+            assert len(str(caught.value)) < 300
+    for wrong in NO_COSTS:
+        with pytest.raises(tb.WorldError):
+            world.set_cost((0, 0), wrong)
+    assert world.digest == before
+    # Any collection of points will do.
+    assert world.block({(0, 0)}) == 1
+    assert world.block(iter([(0, 0), np.array([0, 1])])) == 1
+    assert world.block([]) == 0
 
 
 @pytest.mark.parametrize(
@@ -201,14 +272,139 @@ def test_terrain_cannot_be_saved_as_a_map(tmp_path) -> None:
 def test_from_image(tmp_path) -> None:
     bright = np.array([[0, 127], [128, 255]], np.uint8)
     Image.fromarray(bright).save(tmp_path / "a.png")
-    assert tb.Grid.from_image(tmp_path / "a.png").free.tolist() == [[False, False], [True, True]]
+    assert tb.Grid.from_image(tmp_path / "a.png", threshold=128).free.tolist() == [[False, False], [True, True]]
     assert tb.Grid.from_image(tmp_path / "a.png", threshold=1).free.tolist() == [[False, True], [True, True]]
-    assert tb.Grid.from_image(tmp_path / "a.png", connectivity=4).connectivity == 4
-    with pytest.raises(tb.MapError, match=r"no.png: there is no such file"):
+    assert tb.Grid.from_image(tmp_path / "a.png", threshold=128, connectivity=4).connectivity == 4
+    with pytest.raises(tb.MapError, match=r"there is no file .*no.png"):
         tb.Grid.from_image(tmp_path / "no.png")
     (tmp_path / "text.png").write_text("not a picture")
-    with pytest.raises(tb.MapError, match=r"text.png: this is not an image"):
+    with pytest.raises(tb.MapError, match=r"text.png is not an image"):
         tb.Grid.from_image(tmp_path / "text.png")
+
+
+@pytest.mark.parametrize("form", ["png", "pgm"])
+def test_images_of_sixteen_bits_are_as_bright_as_they_look(tmp_path, form: str) -> None:
+    # Almost black, but more than 255.
+    Image.fromarray(np.array([[300, 65535], [0, 60000]], np.uint16)).save(tmp_path / f"a.{form}")
+    assert tb.Grid.from_image(tmp_path / f"a.{form}").free.tolist() == [[False, True], [False, True]]
+
+
+def test_grey_images_ask_for_the_convention(tmp_path) -> None:
+    pixels = np.full((20, 20), 254, np.uint8)
+    pixels[:, 5] = 0
+    pixels[3, 3] = 205  # one of 400: an edge may be drawn softly
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    assert tb.Grid.from_image(tmp_path / "a.png").free_count == 380
+    pixels[10:, :5] = 205
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    with pytest.raises(tb.MapError, match=r"13% grey \(most of it 205 of 255\).*threshold=.*Grid.from_ros"):
+        tb.Grid.from_image(tmp_path / "a.png")
+    assert tb.Grid.from_image(tmp_path / "a.png", threshold=230).free_count == 329
+    for wrong in (-1, 256, 1.5, "128", True):
+        with pytest.raises(tb.MapError, match="a threshold is a whole number from 0 to 255"):
+            tb.Grid.from_image(tmp_path / "a.png", threshold=wrong)
+
+
+# --- occupancy and metres ------------------------------------------------------------------------------------------
+
+
+def test_arrays_that_look_like_occupancy_ask_for_the_convention() -> None:
+    for cells in ([[0, 100], [-1, 0]], [[-1, 0]], np.array([[-1, 100]], np.int8)):
+        with pytest.raises(tb.WorldError, match=r"is -1; .*Grid.from_occupancy\(array\)"):
+            tb.Grid(cells)
+    for cells in ([[0, 100]], np.array([[0, 50, 100]], np.uint8)):
+        with pytest.raises(tb.WorldError, match=r"0 to 100 may be an occupancy grid.*say terrain=True"):
+            tb.Grid(cells)
+    assert tb.Grid([[0, 100]], terrain=True).free.tolist() == [[False, True]]
+    for costs in ([[0.0, 100.0]], [[0, 99]], [[1, 100]], [[0, 101]]):
+        assert tb.Grid(costs).costs[0, 1] == costs[0][1]
+
+
+def test_from_occupancy() -> None:
+    values = np.array([[-1, 0, 25], [26, 64, 65], [66, 100, 1]], np.int8)
+    assert tb.Grid.from_occupancy(values).free.astype(int).tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 1]]
+    open_minded = tb.Grid.from_occupancy(values, unknown="free", connectivity=4)
+    assert open_minded.free.astype(int).tolist() == [[1, 1, 1], [1, 1, 0], [0, 0, 1]]
+    assert open_minded.connectivity == 4
+    strict = tb.Grid.from_occupancy(values.astype(float), occupied=1, free=0)
+    assert strict.free.astype(int).tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert tb.Grid.from_occupancy(np.zeros((2, 2), int)).free_count == 4
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "sentence"),
+    [
+        ([0, 100], {}, r"a 2-d array with at least one cell, not one of shape \(2,\)"),
+        ([[0, 101]], {}, r"the occupancy at \(0, 1\) is 101"),
+        (np.array([[0, 255]], np.uint8), {}, r"the occupancy at \(0, 1\) is 255"),
+        ([[0, -2]], {}, r"the occupancy at \(0, 1\) is -2"),
+        ([[0.0, math.nan]], {}, r"the occupancy at \(0, 1\) is nan"),
+        ([[0.0, 0.7]], {}, "multiply probabilities from 0 to 1 by 100"),
+        ([[True, False]], {}, r"not booleans; Grid\(array\) takes those"),
+        ([["a"]], {}, "not <U1"),
+        ([[0, 1]], {}, "nothing above 1"),
+        ("map.yaml", {}, r"Grid.from_ros\(file\)"),
+        ([[0]], {"occupied": 101}, "occupied is a whole number from 0 to 100, not 101"),
+        ([[0]], {"free": 0.25}, "free is a whole number from 0 to 100, not 0.25"),
+        ([[0]], {"free": 70}, "free is 70, and it must be less than occupied, which is 65"),
+        ([[0]], {"unknown": "maybe"}, "unknown cells are a 'wall' or 'free', not 'maybe'"),
+        ([[0]], {"resolution": 0}, "the resolution is a number of metres per cell above 0, not 0"),
+        ([[0]], {"resolution": "a"}, "the resolution is a number"),
+        ([[0]], {"resolution": 1, "origin": (0, 0)}, r"the origin is three numbers \(x, y, yaw\), not \(0, 0\)"),
+        ([[0]], {"resolution": 1, "origin": (0, 0, math.inf)}, "the origin is three numbers"),
+    ],
+)
+def test_what_is_no_occupancy_grid(values, options, sentence: str) -> None:
+    with pytest.raises(tb.WorldError, match=sentence):
+        tb.Grid.from_occupancy(values, **options)
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.7, -2.0, math.pi / 2])
+def test_metres_and_cells_are_inverse(yaw: float) -> None:
+    world = tb.Grid.from_occupancy(np.zeros((7, 5), int), resolution=0.25, origin=(-3.0, 4.0, yaw))
+    for cell in itertools.product(range(7), range(5)):
+        assert world.cell_at(*world.point_at(*cell)) == cell
+    # The corner of the lower left cell is the origin, and the map lies to the left of the way along its lower edge.
+    x, y = world.point_at(6, 0)
+    assert math.hypot(x + 3.0, y - 4.0) == pytest.approx(0.125 * SQRT2)
+    ahead = np.subtract(world.point_at(6, 1), world.point_at(6, 0))
+    assert ahead == pytest.approx([0.25 * math.cos(yaw), 0.25 * math.sin(yaw)])
+    up = np.subtract(world.point_at(5, 0), world.point_at(6, 0))
+    assert up == pytest.approx([-0.25 * math.sin(yaw), 0.25 * math.cos(yaw)])
+
+
+def test_metres_are_kept_and_off_the_map_is_said() -> None:
+    world = tb.Grid.from_occupancy([[0, 0]], resolution=2.0, origin=(1, 1, 0))
+    assert world.copy().origin == (1.0, 1.0, 0.0)
+    assert world.scale(4).cell_at(1.1, 2.9) == (0, 0)
+    assert world.scale(4).resolution == 0.5
+    for place in ((0.9, 1.5), (5.0, 1.5), (1.5, 3.0), (1.5, 0.9), (1e300, 1e300)):
+        with pytest.raises(tb.ProblemError, match=r"off the map, which is 4 m wide and 2 m high from \(1, 1\) on"):
+            world.cell_at(*place)
+    for place in ((math.nan, 0), ("a", 0), (None, 1), (0, math.inf), (10**400, 0)):
+        with pytest.raises(tb.ProblemError, match="a place is two numbers of metres"):
+            world.cell_at(*place)
+    with pytest.raises(tb.ProblemError, match=r"the cell \(0, 2\) is off the map"):
+        world.point_at(0, 2)
+    for call in (tb.Grid([[1]]).cell_at, tb.Grid([[1]]).point_at):
+        with pytest.raises(tb.WorldError, match=r"knows no metres; Grid.from_ros"):
+            call(0, 0)
+
+
+def test_from_ros(tmp_path) -> None:
+    Image.fromarray(np.array([[0, 205, 254], [254, 254, 0]], np.uint8)).save(tmp_path / "floor.pgm")
+    text = "image: floor.pgm\nresolution: 0.1\norigin: [1, 2, 0]\nnegate: 0\noccupied_thresh: 0.65\n"
+    (tmp_path / "floor.yaml").write_text(text + "free_thresh: 0.196\n")
+    world = tb.Grid.from_ros(tmp_path / "floor.yaml", corners="always")
+    assert world.free.tolist() == [[False, False, True], [True, True, False]]
+    assert world.corners == "always"
+    assert (world.resolution, world.origin) == (0.1, (1.0, 2.0, 0.0))
+    assert world.cell_at(1.05, 2.05) == (1, 0)
+    assert tb.Grid.from_ros(tmp_path / "floor.yaml", unknown="free").free[0, 1]
+    # Between the thresholds a scaled map has 100 * (0.196 - 0.1) / (0.65 - 0.1), rounded, which is 17.
+    (tmp_path / "floor.yaml").write_text(text + "free_thresh: 0.1\nmode: scale\n")
+    assert tb.Grid.from_ros(tmp_path / "floor.yaml").free[0, 1]
+    assert not tb.Grid.from_ros(tmp_path / "floor.yaml", free=16).free[0, 1]
 
 
 def test_scale(tmp_path) -> None:
@@ -220,6 +416,9 @@ def test_scale(tmp_path) -> None:
     assert tb.Grid([[1, 2]]).scale(2).costs.tolist() == [[1, 1, 2, 2]] * 2
     for wrong in (0, 1.5, "2"):
         with pytest.raises(tb.WorldError, match="scaled by a whole number"):
+            world.scale(wrong)
+    for wrong in (10**6, 10**5000, np.int64(10**6)):
+        with pytest.raises(tb.WorldError, match="cells is too large; 14900 x 14900 still works"):
             world.scale(wrong)
     (tmp_path / "a.map").write_text("type octile\nheight 1\nwidth 2\nmap\nGT\n")
     tb.Grid.load(tmp_path / "a.map").scale(2).save(tmp_path / "b.map")
@@ -352,6 +551,93 @@ def test_from_networkx_attributes() -> None:
         tb.Graph.from_networkx(nx.Graph())
 
 
+@pytest.mark.parametrize(
+    "thing", [np.ones((2, 2)), {"a": ["b"]}, None, "roads.gr", [("a", "b")], scipy.sparse.csr_array(np.eye(2))]
+)
+def test_what_is_no_networkx_graph(thing) -> None:
+    with pytest.raises(tb.WorldError, match="from_networkx takes a networkx graph, not") as caught:
+        tb.Graph.from_networkx(thing)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_misspelt_weight_is_named() -> None:
+    graph = nx.Graph()
+    graph.add_edge("a", "b", length=3.0, name="road", lanes=2)
+    graph.add_edge("b", "c", length=4.0)
+    with pytest.raises(tb.WorldError, match="no edge has the attribute 'lenght'; did you mean 'length'"):
+        tb.Graph.from_networkx(graph, weight="lenght")
+    # The default is no better when other numbers are there.
+    with pytest.raises(tb.WorldError, match=r"no edge has the attribute 'weight'; .*length.*weight=None"):
+        tb.Graph.from_networkx(graph)
+    assert tb.solve(tb.Graph.from_networkx(graph, weight=None), "a", "c").cost == 2.0
+    assert tb.solve(tb.Graph.from_networkx(graph, weight="length"), "a", "c").cost == 7.0
+    # As networkx has it, an edge without the attribute costs 1 when others have it.
+    assert tb.solve(tb.Graph.from_networkx(graph, weight="lanes"), "a", "c").cost == 3.0
+    plain = nx.path_graph(3)
+    assert tb.solve(tb.Graph.from_networkx(plain), 0, 2).cost == 2.0
+    with pytest.raises(tb.WorldError, match="no edge has the attribute 'time'"):
+        tb.Graph.from_networkx(plain, weight="time")
+    with pytest.raises(tb.WorldError, match="weight is the name of an attribute, not"):
+        tb.Graph.from_networkx(graph, weight=["length"])
+
+
+@pytest.mark.parametrize("cost", ["3", None, [1], 1j, math.nan, -1, 0, math.inf, 10**400])
+def test_messages_about_costs_use_the_names_of_nodes(cost) -> None:
+    graph = nx.DiGraph()
+    graph.add_edge("Ghent", "Bruges", weight=1)
+    graph.add_edge("Bruges", "Ostend", weight=cost)
+    with pytest.raises(tb.WorldError, match=r"'Bruges' -.* 'Ostend'"):
+        tb.Graph.from_networkx(graph)
+
+
+def test_other_messages_of_graphs_use_the_names_of_nodes() -> None:
+    graph = nx.Graph()
+    graph.add_node("Ghent", place=(0, 0))
+    graph.add_node("Bruges", place=(0, math.inf))
+    graph.add_edge("Ghent", "Bruges")
+    with pytest.raises(tb.WorldError, match="the coordinates of node 'Bruges' are not finite"):
+        tb.Graph.from_networkx(graph, coordinates="place")
+    world = tb.Graph.from_networkx(nx.path_graph(["Ghent", "Bruges", "Ostend"], nx.DiGraph))
+    with pytest.raises(tb.WorldError, match="no arc from 'Ostend' to 'Ghent'"):
+        world.block("Ostend", "Ghent")
+    with pytest.raises(tb.ProblemError, match="the node 0 is not a node of this graph"):
+        world.block(0, 1)
+    with pytest.raises(tb.MoveError, match="from Ghent to Ostend"):
+        tb.validate(world, ["Ghent", "Ostend"])
+    assert world.block("Ghent", "Bruges") == 1
+    assert world.changes.since(0) == [("Ghent", "Bruges", 1)]
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("x.gr", r"Graph.load\(file\) opens the file 'x.gr'"),
+        (nx.path_graph(3), "Graph.from_networkx"),
+        (scipy.sparse.csr_array(np.eye(3)), "Graph.from_scipy"),
+        ([0, 1], "the targets are missing"),
+    ],
+)
+def test_one_thing_in_place_of_arcs_is_told_the_way(given, hint: str) -> None:
+    with pytest.raises(tb.WorldError, match=f"a graph is made from arrays of arcs.*{hint}"):
+        tb.Graph(given)
+
+
+@pytest.mark.parametrize("cost", [None, "2", math.nan, 0, -1, math.inf, 10**400, 1j, np.complex64(1), [1], [1, 2]])
+def test_what_is_no_cost_of_an_arc(cost) -> None:
+    world = tb.Graph([0, 1], [1, 2], [1.0, 1.0])
+    with pytest.raises(tb.WorldError):
+        world.set_cost(0, 1, cost)
+    assert world.view.length.tolist() == [1.0, 1.0]
+
+
+def test_from_scipy_with_what_is_none() -> None:
+    for thing in (np.ones((2, 2)), None, {}, nx.path_graph(2)):
+        with pytest.raises(tb.WorldError, match="from_scipy takes a SciPy sparse matrix, not"):
+            tb.Graph.from_scipy(thing)
+    with pytest.raises(tb.WorldError, match="must be numbers"):
+        tb.Graph.from_scipy(scipy.sparse.coo_array(np.array([[0, 1j], [0, 0]])))
+
+
 def test_from_scipy() -> None:
     matrix = scipy.sparse.csr_array(np.array([[0, 2.5, 0], [0, 0, 1], [0, 0, 0]]))
     world = tb.Graph.from_scipy(matrix)
@@ -391,6 +677,18 @@ def test_dimacs(tmp_path) -> None:
         (([0], [1]), {"heuristic": "landmarks", "landmarks": 0}, "landmarks is a whole number from 1 to 64, not 0"),
         (([0], [2]), {"labels": ["a"]}, "label"),
         (([0], [1]), {"labels": ["a", "a"]}, "label"),
+        (([0], [1]), {"coordinates": [[0, 0], [0, 1e308]]}, "coordinates must lie between -1e.100 and 1e.100"),
+        (([0], [1]), {"labels": 5}, "labels must be names"),
+        (([0], [1]), {"labels": [[], []]}, "labels must be names"),
+        (([[0], [1, 2]], [1]), {}, "sources must be numbers, all rows of one length"),
+        (([10**30], [1]), {}, "sources must be whole numbers of nodes, not object"),
+        ((np.array([2**63], np.uint64), [1]), {}, "sources name a node 9223372036854775808, and a graph has at most"),
+        (([0], [1], ["1"]), {}, "costs must be numbers"),
+        (([0], [1], [10**400]), {}, "costs must be numbers"),
+        (([0, 1], [1, 0], [1e308, 1e308]), {}, "too far apart"),
+        (([0], [1], [5e-324]), {}, "too far apart"),
+        (([0], [1]), {"nodes": "3"}, "nodes is how many nodes there are, a whole number, not '3'"),
+        (([0], [1]), {"nodes": -1}, "a graph needs at least one node"),
     ],
 )
 def test_what_is_no_graph(arguments, options, sentence: str) -> None:

@@ -201,6 +201,10 @@ def _json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON (field names: docs/cli.md)")
 
 
+def _threshold(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threshold", type=_whole, metavar="T", help="of an image: pixels from T (0 to 255) are free")
+
+
 def _episode_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--commit", type=_whole, default=1, metavar="N", help="moves made per decision, default 1")
     parser.add_argument("--move-limit", type=_whole, metavar="N", help="give up after so many moves")
@@ -225,7 +229,9 @@ examples:
   timebound solve caves.map 12,34 200,210 -a 'wa*:weight=3' --budget 100
   timebound solve roads.gr 1 5000 --json""",
     )
-    parser.add_argument("map", metavar="MAP", help="a .map file, image, NumPy .npy array, or DIMACS .gr graph")
+    parser.add_argument(
+        "map", metavar="MAP", help="a .map file, image, NumPy .npy array, ROS .yaml, or DIMACS .gr graph"
+    )
     for name in ("start", "goal"):
         parser.add_argument(name, metavar=name.upper(), help="row,col from 0; in a .gr a node number from 1")
     parser.add_argument("-a", "--algorithm", metavar="SPEC", default="a*", help="NAME or NAME:PARAMETER=VALUE,...")
@@ -236,6 +242,7 @@ examples:
     parser.add_argument("--corners", choices=("never", "one", "always"), help="may a diagonal step pass walls?")
     parser.add_argument("--connectivity", type=_whole, choices=(4, 8), help="neighbours of a cell, default 8")
     parser.add_argument("--diagonal", type=_number, metavar="COST", help="of a diagonal step, default sqrt 2")
+    _threshold(parser)
     parser.add_argument("--png", metavar="FILE", help="draw the map and the path")
     _json(parser)
 
@@ -363,7 +370,7 @@ paths, one A* search per record as published, takes hours). With --coverage only
 what is still missing becomes a record, and agents use parts of records: on most
 maps a tenth of them does better.""",
     )
-    parser.add_argument("map", metavar="MAP", help="a .map file, image or NumPy .npy array")
+    parser.add_argument("map", metavar="MAP", help="a .map file, image, NumPy .npy array or ROS .yaml")
     parser.add_argument("--for", dest="algorithm", metavar="SPEC", required=True, help="which algorithm: knn-lrta*")
     parser.add_argument("--records", type=_whole, default=10_000, metavar="N", help="default 10000")
     parser.add_argument("--mode", choices=("trees", "paths"), default="trees", help="default trees")
@@ -426,7 +433,7 @@ examples:
   timebound maps info caves.map
   timebound maps info *.map --json""",
     )
-    info.add_argument("maps", nargs="+", metavar="MAP", help=".map, image, .npy or .gr")
+    info.add_argument("maps", nargs="+", metavar="MAP", help=".map, image, .npy, ROS .yaml or .gr")
     _json(info)
 
     scale = _add(
@@ -439,9 +446,10 @@ examples:
 example:
   timebound maps scale caves.map 2 -o larger.map""",
     )
-    scale.add_argument("map", metavar="MAP", help=".map, image or .npy")
+    scale.add_argument("map", metavar="MAP", help=".map, image, .npy or ROS .yaml")
     scale.add_argument("factor", type=_whole, metavar="K", help="a whole number of at least 1")
     scale.add_argument("-o", "--output", metavar="FILE.map", required=True)
+    _threshold(scale)
     _json(scale)
 
 
@@ -454,7 +462,7 @@ def _solve(options: argparse.Namespace) -> int:
     from .episode import solve
     from .lab.bench import database_for, open_world
 
-    rules = {name: getattr(options, name) for name in ("connectivity", "corners", "diagonal")}
+    rules = {name: getattr(options, name) for name in ("connectivity", "corners", "diagonal", "threshold")}
     opened = open_world(options.map, **{name: value for name, value in rules.items() if value is not None})
     if options.png and not opened.is_grid:
         raise Error("--png draws grids, and this is a graph")
@@ -804,7 +812,7 @@ def _scale(options: argparse.Namespace) -> int:
     _check_outputs(options.output)
     from .lab.bench import Opened, open_world
 
-    opened = open_world(options.map)
+    opened = open_world(options.map, threshold=options.threshold)
     if not opened.is_grid:
         raise Error(f"{options.map} is a graph, and only grids can be scaled")
     larger = opened.world.scale(options.factor)

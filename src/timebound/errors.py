@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,8 +19,10 @@ __all__ = [
     "ProblemError",
     "SpecError",
     "WorldError",
+    "as_array",
     "as_numbers",
     "at_least",
+    "is_number",
     "nearest",
 ]
 
@@ -59,14 +63,43 @@ class MoveError(Error):
     """A path with a move that the world does not allow."""
 
 
-def as_numbers(values: Any, what: str) -> np.ndarray:
-    """An array of floats, or a WorldError in place of NumPy's own complaint."""
+def as_array(values: Any, what: str) -> np.ndarray:
+    """NumPy's array of what was given, or a WorldError in place of NumPy's own complaint."""
     import numpy as np
 
+    # Under a mask may stand anything: to take it for a value would be a guess.
+    if isinstance(values, np.ma.MaskedArray):
+        raise WorldError(f"{what} cannot be a masked array; say what its masked entries are with array.filled(value)")
     try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
         raise WorldError(f"{what} must be numbers, all rows of one length") from None
+
+
+def as_numbers(values: Any, what: str) -> np.ndarray:
+    """An array of floats, or a WorldError."""
+    array = as_array(values, what)
+    # NumPy would turn text that looks like a number, dates and complex numbers into something.
+    text = array.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in array.flat)
+    if array.dtype.kind in "biufO" and not text:
+        with suppress(TypeError, ValueError, OverflowError):
+            return array.astype(float, copy=False)
+    raise WorldError(f"{what} must be numbers, all rows of one length")
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is one real number, and fits a float.
+
+    >>> is_number(2.5), is_number(10**400), is_number(True), is_number("2")
+    (True, False, False, False)
+    """
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def at_least(least: int, value: Any, what: str) -> int:

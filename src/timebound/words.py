@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
-__all__ = ["some"]
+import reprlib
+from typing import Any
+
+__all__ = ["briefly", "some"]
+
+_LONGEST = 80
+# Long lists are cut before they are written out, not after.
+_WRITER = reprlib.Repr()
+_WRITER.maxstring = _WRITER.maxother = _WRITER.maxlong = _LONGEST
+
+
+def briefly(value: Any) -> str:
+    """What a user gave, as Python writes it, in one short line for an error message.
+
+    >>> print(briefly([0] * 1000), briefly("two\\nlines"))
+    [0, 0, 0, 0, 0, 0, ...] 'two\\nlines'
+    """
+    try:
+        text = " ".join(_WRITER.repr(value).split())
+    except Exception:  # whatever the object does when asked; a whole number of 5000 digits raises too
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def some(count: int, what: str) -> str:

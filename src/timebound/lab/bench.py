@@ -34,7 +34,9 @@ from ..warm import ready
 from ..worlds.changes import RandomChanges
 from ..worlds.graph import Graph
 from ..worlds.grid import Grid
+from ..worlds.opening import file_path
 from ..worlds.problems import Problem, Scenario, problems, spread
+from ..worlds.rasters import IMAGES, read_array
 
 __all__ = [
     "MEASURES",
@@ -56,7 +58,6 @@ __all__ = [
     "write_csv",
 ]
 
-IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
 GRAPHS = (".gr", ".gr.gz")
 
 MEASURES = (
@@ -136,38 +137,35 @@ class Opened:
         return f"{self.world.shape[0]} x {self.world.shape[1]}" if self.is_grid else f"{self.world.states} nodes"
 
 
-def open_world(path: str | Path, **rules: Any) -> Opened:
+def open_world(path: str | Path, *, threshold: int | None = None, **rules: Any) -> Opened:
     """The world in a file, by the file's ending; ``rules`` are Grid's ``connectivity``, ``corners``, ``diagonal``.
+
+    ``threshold`` is for images: how bright, from 0 to 255, free pixels are at least.
 
     A DIMACS graph gets a heuristic from the ``.co`` file of the same name, if one lies beside it.
     """
-    file = Path(path)
+    file = file_path(path)
     name = file.name.lower()
+    if threshold is not None and not name.endswith(IMAGES):
+        raise MapError(f"{file} is no image, and a threshold is for images")
     if name.endswith(GRAPHS):
         if rules:
             raise WorldError(f"{file} is a graph, and {', '.join(rules)} is for grids")
         beside = file.with_name(file.name[: name.rindex(".gr")] + ".co" + file.name[name.rindex(".gr") + 3 :])
         return Opened(Graph.load(file, beside if beside.is_file() else None), file, first=1)
-    if name.endswith(".npy"):
+    if name.endswith((".npy", ".npz")):
         return Opened(_grid_of_array(file, rules), file)
+    if name.endswith((".yaml", ".yml")):
+        return Opened(Grid.from_ros(file, **rules), file)
     if name.endswith(IMAGES):
-        return Opened(Grid.from_image(file, **rules), file)
+        return Opened(Grid.from_image(file, threshold=threshold, **rules), file)
     if name.endswith(".scen"):
         raise MapError(f"{file} is a list of problems, and a map is needed")
     return Opened(Grid.load(file, **rules), file)
 
 
 def _grid_of_array(file: Path, rules: dict[str, Any]) -> Grid:
-    try:
-        array = np.load(file, allow_pickle=False)
-    except FileNotFoundError:
-        raise MapError(f"there is no file {file}") from None
-    except OSError as error:
-        raise MapError(f"cannot read {file}: {error.strerror or 'it is no NumPy array'}") from None
-    except (ValueError, EOFError):
-        raise MapError(f"{file} is no NumPy array file; numpy.save(file, array) writes one") from None
-    if not isinstance(array, np.ndarray):
-        raise MapError(f"{file} holds several arrays; save the one that is the map with numpy.save(file, array)")
+    array = read_array(file)
     try:
         return Grid(array, **rules)
     except WorldError as error:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import SpecError, WorldError
 from ..kernels.edits import LogView
+from ..words import briefly
 
 __all__ = ["ChangeLog", "RandomChanges", "Schedule"]
 
@@ -55,8 +56,8 @@ class ChangeLog:
 
     def since(self, count: int) -> list[Arc] | None:
         """(from, to, +1 dearer or -1 cheaper) for each arc changed after ``count``; None if that is too long ago."""
-        if not 0 <= count <= self.count:
-            raise SpecError(f"count is what `changes.count` said before, from 0 to {self.count}, not {count!r}")
+        if not isinstance(count, (int, np.integer)) or not 0 <= count <= self.count:
+            raise SpecError(f"count is what `changes.count` said before, from 0 to {self.count}, not {briefly(count)}")
         ring = len(self.view.entries)
         if self.count - count > ring:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ProblemError, WorldError, as_numbers
+from ..errors import ProblemError, WorldError, as_array, as_numbers, is_number, nearest
 from ..kernels import graphs as kernel_graphs
 from ..kernels import views
 from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
 from ..kernels.views import GraphView
+from ..words import briefly
 from .changes import ChangeLog
 from .mapfile import read_dimacs
+from .opening import check_nodes
 
 if TYPE_CHECKING:
     from ..kernels.workspace import Workspace
@@ -31,6 +34,8 @@ Heuristic = str | Mapping[Any, Any] | Callable[[Any], Any]
 # Units that the cheapest arc must have, so that rounding to whole units changes no cost by more than 0.025%.
 _COARSEST = 4096
 _FINE = 1 << 20
+_MOST_NODES = (1 << 31) - 1  # arcs name their ends in 32 bits
+_FARTHEST = 1e100  # the squares of larger coordinates are infinite
 _KINDS = ("zero", "euclidean", "great-circle", "landmarks")
 
 
@@ -59,7 +64,7 @@ class Graph:
     def __init__(
         self,
         sources: Any,
-        targets: Any,
+        targets: Any = None,
         costs: Any = None,
         *,
         nodes: int | None = None,
@@ -69,18 +74,23 @@ class Graph:
         landmarks: int = 8,
         labels: Sequence[Hashable] | None = None,
     ) -> None:
+        if targets is None:
+            raise WorldError(_what_instead(sources))
         source, target = self._ends(sources, "sources"), self._ends(targets, "targets")
         length = np.ones(len(source)) if costs is None else as_numbers(costs, "costs").ravel()
         if nodes is not None and (not isinstance(nodes, (int, np.integer)) or isinstance(nodes, bool)):
-            raise WorldError(f"nodes is how many nodes there are, a whole number, not {nodes!r}")
+            raise WorldError(f"nodes is how many nodes there are, a whole number, not {briefly(nodes)}")
         if not len(source) == len(target) == len(length):
             raise WorldError(
                 f"arcs need as many sources as targets and costs, not {len(source)}, {len(target)} and {len(length)}"
             )
-        ends = np.concatenate([source, target])
-        n = int(nodes) if nodes is not None else int(ends.max()) + 1 if len(ends) else 0
+        n = int(nodes) if nodes is not None else int(max(source.max(), target.max())) + 1 if len(source) else 0
         if n < 1:
             raise WorldError("a graph needs at least one node")
+        if n > _MOST_NODES:
+            raise WorldError(f"a graph has at most {_MOST_NODES} nodes, not {briefly(n)}")
+        check_nodes(f"the graph has {n} nodes and {len(source)} arcs", n, len(source), WorldError)
+        self.labels, self._numbers = self._named(labels, n)
         out = np.flatnonzero((source < 0) | (source >= n) | (target < 0) | (target >= n))
         if len(out):
             k = out[0]
@@ -88,19 +98,11 @@ class Graph:
         bad = np.flatnonzero(~(np.isfinite(length) & (length > 0)))
         if len(bad):
             k = bad[0]
-            raise WorldError(
-                f"the arc {source[k]} -> {target[k]} costs {length[k]}; costs are positive, finite numbers"
-            )
+            here, there = (briefly(self.point_of(int(end[k]))) for end in (source, target))
+            raise WorldError(f"the arc {here} -> {there} costs {length[k]}; costs are positive, finite numbers")
         if not directed:
             source, target = np.concatenate([source, target]), np.concatenate([target, source])
             length = np.concatenate([length, length])
-        self.labels = list(labels) if labels is not None else None
-        try:
-            self._numbers = {label: k for k, label in enumerate(self.labels)} if self.labels is not None else None
-        except TypeError:
-            raise WorldError("labels must be names that can be looked up: strings, numbers or tuples") from None
-        if self.labels is not None and self._numbers is not None and not len(self.labels) == len(self._numbers) == n:
-            raise WorldError(f"labels must name each of the {n} nodes once")
         source, target, length = self._tidy(source, target, length)
         scale = self._scale(source, length, n)
         # Rounding up keeps a rounded-down estimate consistent.
@@ -110,14 +112,30 @@ class Graph:
 
     @staticmethod
     def _ends(ends: Any, what: str) -> np.ndarray:
-        array = np.asarray(ends).ravel()
+        array = as_array(ends, what).ravel()
         if array.size == 0:
             return np.empty(0, np.int64)
         if array.dtype.kind not in "iu":
             raise WorldError(
-                f"{what} must be whole numbers of nodes, not {array.dtype}; see Graph.from_networkx for names"
+                f"{what} must be whole numbers of nodes, not {str(array.dtype)[:60]}; see Graph.from_networkx for names"
             )
+        if array.max() > _MOST_NODES:
+            raise WorldError(f"{what} name a node {array.max()}, and a graph has at most {_MOST_NODES} nodes")
         return array.astype(np.int64)
+
+    @staticmethod
+    def _named(labels: Any, n: int) -> tuple[list[Any] | None, dict[Any, int] | None]:
+        """The names of the nodes, and the numbers that the names stand for."""
+        if labels is None:
+            return None, None
+        try:
+            names = list(labels)
+            numbers = {label: k for k, label in enumerate(names)}
+        except TypeError:
+            raise WorldError("labels must be names that can be looked up: strings, numbers or tuples") from None
+        if not len(names) == len(numbers) == n:
+            raise WorldError(f"labels must name each of the {n} nodes once")
+        return names, numbers
 
     @staticmethod
     def _tidy(source: np.ndarray, target: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -140,11 +158,13 @@ class Graph:
         # No path without a loop can cost more than the dearest arc out of every node together.
         dearest = np.zeros(n)
         np.maximum.at(dearest, source, length)
-        largest = ((1 << G_BITS) - 1) / (2 * dearest.sum())
+        with np.errstate(over="ignore"):  # costs may be as small or as large as floats go
+            largest = ((1 << G_BITS) - 1) / (2 * dearest.sum())
+            # Finer than this gains nothing, and would leave edits no room to make arcs dearer.
+            enough = _FINE / length.min()
         whole = largest >= 1 and np.array_equal(length, np.rint(length))
-        # Finer than this gains nothing, and would leave edits no room to make arcs dearer.
-        enough = max(_FINE / length.min(), 1.0 if whole else 0.0)
-        scale = float(2.0 ** math.floor(math.log2(min(largest, enough))))
+        finest = min(largest, max(enough, 1.0 if whole else 0.0))
+        scale = float(2.0 ** math.floor(math.log2(finest))) if 0 < finest < math.inf else 0.0
         if not whole and length.min() * scale < _COARSEST:
             raise WorldError(
                 f"costs from {length.min():g} to {length.max():g} are too far apart for a graph of {n} nodes; "
@@ -206,7 +226,7 @@ class Graph:
         if isinstance(kind, str):
             if kind not in _KINDS:
                 raise WorldError(
-                    f"there is no heuristic {kind!r}; known are {', '.join(_KINDS)}, a mapping or a function"
+                    f"there is no heuristic {briefly(kind)}; known are {', '.join(_KINDS)}, a mapping or a function"
                 )
             if kind in ("euclidean", "great-circle"):
                 self._use_positions(coordinates, kind)
@@ -216,7 +236,7 @@ class Graph:
             self._vectors = kind
             self.view = self.view._replace(kind=views.VECTOR)
         else:
-            raise WorldError(f"a heuristic is a name, a mapping or a function, not {kind!r}")
+            raise WorldError(f"a heuristic is a name, a mapping or a function, not {briefly(kind)}")
 
     def _use_positions(self, coordinates: Any, kind: str) -> None:
         if coordinates is None:
@@ -227,7 +247,9 @@ class Graph:
             raise WorldError(f"coordinates must have shape ({self.states}, 2), not {given.shape}")
         lost = np.flatnonzero(~np.isfinite(given).all(axis=1))
         if len(lost):
-            raise WorldError(f"the coordinates of node {lost[0]} are not finite numbers")
+            raise WorldError(f"the coordinates of node {briefly(self.point_of(int(lost[0])))} are not finite numbers")
+        if np.abs(given).max() > _FARTHEST:
+            raise WorldError(f"coordinates must lie between -{_FARTHEST:g} and {_FARTHEST:g}")
         position = np.zeros((self.states, 3))
         if kind == "great-circle":
             longitude, latitude = np.radians(given).T
@@ -247,7 +269,7 @@ class Graph:
 
     def _use_landmarks(self, count: int) -> None:
         if not isinstance(count, int) or not 1 <= count <= 64:
-            raise WorldError(f"landmarks is a whole number from 1 to 64, not {count!r}")
+            raise WorldError(f"landmarks is a whole number from 1 to 64, not {briefly(count)}")
         count = min(count, self.states)
         backward = self._reversed()
         there = np.empty((count, self.states), np.int64)
@@ -288,12 +310,13 @@ class Graph:
         try:
             vector = self._vectors(name) if callable(self._vectors) else self._vectors[name]
         except KeyError:
-            raise ProblemError(f"the heuristic has no vector for the goal {name!r}") from None
-        array = as_numbers(vector, f"the heuristic's vector for {name!r}")
+            raise ProblemError(f"the heuristic has no vector for the goal {briefly(name)}") from None
+        whose = f"the heuristic's vector for {briefly(name)}"
+        array = as_numbers(vector, whose)
         if array.shape != (self.states,):
-            raise WorldError(f"the heuristic's vector for {name!r} has shape {array.shape}, not ({self.states},)")
+            raise WorldError(f"{whose} has shape {array.shape}, not ({self.states},)")
         if not (array >= 0).all():
-            raise WorldError(f"the heuristic's vector for {name!r} has negative or missing values")
+            raise WorldError(f"{whose} has negative or missing values")
         whole = np.minimum(array * self._scale_used, float(1 << G_BITS)).astype(np.int64)
         whole[goal] = 0
         return self.view._replace(distances=whole[None, :])
@@ -302,26 +325,38 @@ class Graph:
 
     @classmethod
     def from_networkx(
-        cls, graph: Any, *, weight: str = "weight", coordinates: str | None = None, **options: Any
+        cls, graph: Any, *, weight: Hashable | None = "weight", coordinates: Hashable | None = None, **options: Any
     ) -> Graph:
         """A networkx graph; ``weight`` and ``coordinates`` name edge and node attributes. Nodes keep their names.
+
+        As in networkx, an edge without the attribute costs 1. If no edge has it and some have other numbers, that is
+        taken for a mistake; ``weight=None`` says that every edge costs 1.
 
         >>> import networkx as nx, timebound as tb
         >>> world = tb.Graph.from_networkx(nx.path_graph(["a", "b", "c"]))
         >>> tb.solve(world, "a", "c", "a*").path
         ['a', 'b', 'c']
         """
+        if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
+            hint = "Graph.from_scipy takes sparse matrices, and networkx.Graph(...) makes a graph of dicts and arrays"
+            raise WorldError(f"from_networkx takes a networkx graph, not {briefly(graph)}; {hint}")
+        for what, name in (("weight", weight), ("coordinates", coordinates)):
+            try:
+                hash(name)
+            except TypeError:
+                raise WorldError(f"{what} is the name of an attribute, not {briefly(name)}") from None
         labels = list(graph.nodes)
         number = {label: k for k, label in enumerate(labels)}
-        sources, targets, costs = [], [], []
-        for u, v, data in graph.edges(data=True):
-            sources.append(number[u])
-            targets.append(number[v])
-            costs.append(data.get(weight, 1.0))
+        edges = list(graph.edges(data=True))
+        if weight is not None:
+            _check_weights(edges, weight)
+        sources = [number[u] for u, _, _ in edges]
+        targets = [number[v] for _, v, _ in edges]
+        costs = [1.0 if weight is None else data.get(weight, 1.0) for _, _, data in edges]
         if coordinates is not None:
             missing = [label for label in labels if coordinates not in graph.nodes[label]]
             if missing:
-                raise WorldError(f"node {missing[0]!r} has no attribute {coordinates!r}")
+                raise WorldError(f"node {briefly(missing[0])} has no attribute {briefly(coordinates)}")
             options["coordinates"] = [graph.nodes[label][coordinates] for label in labels]
         return cls(
             np.array(sources, np.int64), np.array(targets, np.int64), costs,
@@ -342,7 +377,7 @@ class Graph:
                 f"from_scipy takes a SciPy sparse matrix, not {type(matrix).__name__}; see scipy.sparse.csr_array"
             )
         coo = matrix.tocoo()
-        if coo.shape[0] != coo.shape[1]:
+        if len(coo.shape) != 2 or coo.shape[0] != coo.shape[1]:
             raise WorldError(f"a graph needs a square matrix, not one of shape {coo.shape}")
         return cls(coo.row, coo.col, coo.data, nodes=coo.shape[0], **options)
 
@@ -420,11 +455,11 @@ class Graph:
             try:
                 return self._numbers[point]
             except (KeyError, TypeError):
-                raise ProblemError(f"the {what} {point!r} is not a node of this graph") from None
+                raise ProblemError(f"the {what} {briefly(point)} is not a node of this graph") from None
         if not isinstance(point, (int, np.integer)) or isinstance(point, bool):
-            raise ProblemError(f"the {what} must be a whole number from 0 to {self.states - 1}, not {point!r}")
+            raise ProblemError(f"the {what} must be a whole number from 0 to {self.states - 1}, not {briefly(point)}")
         if not 0 <= point < self.states:
-            raise ProblemError(f"the {what} {point} is not among the nodes 0 to {self.states - 1}")
+            raise ProblemError(f"the {what} {briefly(int(point))} is not among the nodes 0 to {self.states - 1}")
         return int(point)
 
     def point_of(self, state: int) -> Any:
@@ -464,8 +499,12 @@ class Graph:
     def set_cost(self, source: Any, target: Any, cost: float, *, later: bool = False) -> int:
         """Give an arc a new cost; in a graph made undirected, its reverse too. Returns how many arcs changed."""
         arcs = self._arcs(source, target)
-        if not isinstance(cost, (int, float, np.number)) or not (math.isfinite(cost) and cost > 0):
-            raise WorldError(f"a cost must be a positive, finite number, not {cost}; use block() to close an arc")
+        given = as_numbers(cost, "a cost")
+        if given.shape != () or not (np.isfinite(given) and given > 0):
+            raise WorldError(
+                f"a cost must be a positive, finite number, not {briefly(cost)}; use block() to close an arc"
+            )
+        cost = float(given)
         units = cost * self._scale_used
         if units < _COARSEST and units != int(units):
             least = _COARSEST / self._scale_used
@@ -474,7 +513,7 @@ class Graph:
             raise WorldError(
                 "an arc cheaper than when the graph was made would break the heuristic; make it with heuristic='zero'"
             )
-        return self._edit_all(later, arcs, float(cost), None)
+        return self._edit_all(later, arcs, cost, None)
 
     def _edit_all(
         self, later: bool, arcs: list[int], cost: float | None, blocked: bool | None, reserved: float = 0.0
@@ -509,7 +548,8 @@ class Graph:
             row = slice(int(self.view.first[u]), int(self.view.first[u + 1]))
             match = np.flatnonzero(self.view.head[row] == v)
             if len(match) == 0:
-                raise WorldError(f"there is no arc from {self.point_of(u)!r} to {self.point_of(v)!r}")
+                here, there = briefly(self.point_of(u)), briefly(self.point_of(v))
+                raise WorldError(f"there is no arc from {here} to {there}")
             found.append(row.start + int(match[0]))
         return found
 
@@ -532,6 +572,37 @@ class Graph:
         source = int(self._source[k])
         kernel_graphs.log_edit(self.changes.view, source, k - int(view.first[source]), int(new < old))
         return 1
+
+
+def _what_instead(given: Any) -> str:
+    """A sentence for who gave one thing in place of arrays of arcs."""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        return f"a graph is made from arrays of arcs; Graph.load(file) opens the file {briefly(str(given))}"
+    if hasattr(given, "is_directed"):
+        return "a graph is made from arrays of arcs; Graph.from_networkx(graph) takes a networkx graph"
+    if hasattr(given, "tocoo"):
+        return "a graph is made from arrays of arcs; Graph.from_scipy(matrix) takes a sparse matrix"
+    return "a graph is made from arrays of arcs, their sources and their targets; the targets are missing"
+
+
+def _check_weights(edges: list[tuple[Any, Any, dict[Any, Any]]], weight: Hashable) -> None:
+    """Refuse costs that are no numbers, and an attribute that no edge has while other numbers are there."""
+    found = False
+    others: dict[Any, None] = {}  # in the order they are met
+    for u, v, data in edges:
+        if weight in data:
+            found = True
+            if not is_number(data[weight]):
+                raise WorldError(
+                    f"the {briefly(weight)} of the edge {briefly(u)} - {briefly(v)} is {briefly(data[weight])}, "
+                    "and it must be a number"
+                )
+        elif not found:
+            others |= {name: None for name, value in data.items() if is_number(value)}
+    if edges and not found and (others or weight != "weight"):
+        known = [str(name) for name in others]
+        there = nearest(str(weight), known) if known else "no edge has a number at all"
+        raise WorldError(f"no edge has the attribute {briefly(weight)}; {there} (weight=None: every edge costs 1)")
 
 
 def _name_of(labels: list[Any] | None, state: int) -> Any:

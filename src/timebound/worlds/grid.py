@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MapError, ProblemError, WorldError, as_numbers
+from ..errors import MapError, ProblemError, WorldError, as_array, as_numbers, is_number
 from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
 from ..kernels.views import GridView, TerrainView
+from ..words import briefly
 from .changes import ChangeLog
 from .mapfile import passable, read_map, write_map
+from .rasters import IMAGES, read_bright, read_ros
 
 if TYPE_CHECKING:
     from ..kernels.workspace import Workspace
@@ -38,6 +42,10 @@ _BUCKET_SPREAD = 64.0
 _COARSEST = 256
 _COARSEST_EDIT = 64
 _HEAVIEST = (1 << 30) - 1
+# Pixels between these are neither black nor white, and a map that has more than this share of them means something by
+# it: ROS draws unknown ground with 205.
+_GREYS = range(65, 224)
+_SHARE_OF_GREYS = 0.01
 
 
 class Grid:
@@ -51,6 +59,9 @@ class Grid:
 
     ``corners`` says when a diagonal step may pass the two cells beside it: ``"never"`` past a wall (the MovingAI
     rule), past ``"one"`` wall, or ``"always"``.
+
+    Masked arrays, and arrays of whole numbers that look like an occupancy grid (-1, or 0 to 100), are refused, because
+    they do not say what is free: see ``from_occupancy``.
 
     >>> import timebound as tb
     >>> world = tb.Grid([[1, 1, 1], [1, 0, 1], [1, 1, 1]])
@@ -70,28 +81,27 @@ class Grid:
         diagonal: float = math.sqrt(2),
         terrain: bool = False,
     ) -> None:
-        try:
-            array = np.asarray(cells)
-        except ValueError:
-            raise WorldError("a grid needs a 2-d array; these rows differ in length") from None
+        array = _array_of(cells)
         if array.ndim != 2 or 0 in array.shape:
             raise WorldError(f"a grid needs a 2-d array with at least one cell, not one of shape {array.shape}")
         if array.dtype.kind not in "biuf":
-            raise WorldError(f"a grid needs an array of booleans or numbers, not of {array.dtype}")
-        if connectivity not in (4, 8):
-            raise WorldError(f"connectivity is 4 or 8, not {connectivity!r}")
-        if corners not in _CORNERS:
-            raise WorldError(f"corners is 'never', 'one' or 'always', not {corners!r}")
-        if not isinstance(diagonal, (int, float, np.number)) or not 1.0 <= diagonal < 100.0:
-            raise WorldError(f"the diagonal cost must be from 1 to 100 straight steps, not {diagonal!r}")
-        if array.size * max(diagonal, 1.0) * CARDINAL >= 1 << G_BITS:
-            raise WorldError(f"a grid of {array.shape[0]} x {array.shape[1]} is too large; 14900 x 14900 still works")
+            raise WorldError(f"a grid needs an array of booleans or numbers, not of {str(array.dtype)[:60]}")
+        if not isinstance(connectivity, (int, np.integer)) or connectivity not in (4, 8):
+            raise WorldError(f"connectivity is 4 or 8, not {briefly(connectivity)}")
+        if not isinstance(corners, str) or corners not in _CORNERS:
+            raise WorldError(f"corners is 'never', 'one' or 'always', not {briefly(corners)}")
+        if not isinstance(diagonal, (int, float, np.integer, np.floating)) or not 1.0 <= diagonal < 100.0:
+            raise WorldError(f"the diagonal cost must be from 1 to 100 straight steps, not {briefly(diagonal)}")
+        _check_size(array.shape, float(diagonal))
         self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
-        self.connectivity = connectivity
+        self.connectivity = int(connectivity)
         self.corners = corners
         self.diagonal = float(diagonal)
         self.spare: list[Workspace] = []
         self.glyphs: np.ndarray | None = None
+        # Where the map lies in the world, in metres: cells per side, and (x, y, yaw) of its lower left corner.
+        self.resolution: float | None = None
+        self.origin: tuple[float, float, float] | None = None
         self._width = self.shape[1] + 2
         self.states = (self.shape[0] + 2) * self._width
         self.changes = ChangeLog(partial(_arcs_of, self._width))
@@ -105,6 +115,8 @@ class Grid:
             self._check_costs(array)
             free = (array > 0) & np.isfinite(array)
         else:
+            if not terrain:
+                _check_no_occupancy(array)
             if array.dtype.kind == "i" and array.min() < 0:
                 self._check_costs(array)
             free = array != 0
@@ -182,27 +194,88 @@ class Grid:
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> Grid:
-        """A MovingAI ``.map`` file. ``.``, ``G`` and ``S`` are free; ``@``, ``O``, ``T`` and ``W`` are walls."""
+        """A MovingAI ``.map`` file. ``.``, ``G`` and ``S`` are free; ``@``, ``O``, ``T`` and ``W`` are walls.
+
+        This and all other files are read within a limit: see ``docs/worlds.md`` on TIMEBOUND_LARGEST_INPUT.
+        """
         glyphs = read_map(path)
         grid = cls(passable(glyphs), **options)
         grid.glyphs = glyphs
         return grid
 
     @classmethod
-    def from_image(cls, path: str | Path, *, threshold: int = 128, **options: Any) -> Grid:
-        """A picture: pixels at least as bright as ``threshold`` (0 to 255) are free."""
-        try:
-            from PIL import Image, UnidentifiedImageError
-        except ImportError:
-            raise MapError("reading images needs Pillow: pip install 'timebound[images]'") from None
-        try:
-            with Image.open(path) as image:
-                bright = np.asarray(image.convert("L"))
-        except FileNotFoundError:
-            raise MapError(f"{path}: there is no such file") from None
-        except (UnidentifiedImageError, OSError) as problem:
-            raise MapError(f"{path}: this is not an image that can be read ({problem})") from None
+    def from_image(cls, path: str | Path, *, threshold: int | None = None, **options: Any) -> Grid:
+        """A picture of dark walls on bright ground: pixels at least as bright as ``threshold`` (0 to 255) are free.
+
+        Without a threshold it is 128, and a picture with more than a few grey pixels is refused: grey may mean unknown
+        ground, as in the maps of ROS (``from_ros``), or anything else.
+        """
+        if threshold is not None and not (_is_whole(threshold) and 0 <= threshold <= 255):
+            raise MapError(f"a threshold is a whole number from 0 to 255, not {briefly(threshold)}")
+        bright = read_bright(path)
+        if threshold is None:
+            threshold = 128
+            counts = np.bincount(bright.ravel(), minlength=256)[_GREYS.start : _GREYS.stop]
+            if counts.sum() > _SHARE_OF_GREYS * bright.size:
+                most = _GREYS.start + int(counts.argmax())
+                raise MapError(
+                    f"{path} is {counts.sum() / bright.size:.0%} grey (most of it {most} of 255), neither wall nor "
+                    "ground; give threshold=, from which on pixels are free, or for a map of ROS use Grid.from_ros"
+                )
         return cls(bright >= threshold, **options)
+
+    @classmethod
+    def from_occupancy(
+        cls,
+        values: Any,
+        *,
+        occupied: int = 65,
+        free: int = 25,
+        unknown: str = "wall",
+        resolution: float | None = None,
+        origin: Sequence[float] = (0.0, 0.0, 0.0),
+        **options: Any,
+    ) -> Grid:
+        """An occupancy grid as in ``nav_msgs/OccupancyGrid``: 0 (surely free) to 100 (surely occupied), -1 unknown.
+
+        From ``occupied`` on a cell is a wall, up to ``free`` it is free. What lies between, and -1, is unknown: a
+        ``"wall"`` or ``"free"``, as you say. The first row is the top; ROS sends the bottom one first, so turn its
+        messages over: ``numpy.reshape(data, (height, width))[::-1]``. With ``resolution`` (metres per cell) and
+        ``origin`` (x, y, yaw of the lower left corner) ``cell_at`` and ``point_at`` turn metres into cells and back.
+
+        >>> import timebound as tb
+        >>> tb.Grid.from_occupancy([[0, 100], [-1, 10]]).free.tolist()
+        [[True, False], [False, True]]
+        """
+        for what, bound in (("occupied", occupied), ("free", free)):
+            if not _is_whole(bound) or not 0 <= bound <= 100:
+                raise WorldError(f"{what} is a whole number from 0 to 100, not {briefly(bound)}")
+        if free >= occupied:
+            raise WorldError(f"free is {free}, and it must be less than occupied, which is {occupied}")
+        if not isinstance(unknown, str) or unknown not in ("wall", "free"):
+            raise WorldError(f"unknown cells are a 'wall' or 'free', not {briefly(unknown)}")
+        array = _array_of(values)
+        _check_occupancy(array)
+        ground = (array < occupied) if unknown == "free" else (array >= 0) & (array <= free)
+        grid = cls(ground, **options)
+        grid._place(resolution, origin)
+        return grid
+
+    @classmethod
+    def from_ros(
+        cls, path: str | Path, *, occupied: int = 65, free: int = 25, unknown: str = "wall", **options: Any
+    ) -> Grid:
+        """A map of ROS: the ``.yaml`` file that map_server reads, and the image that it names.
+
+        The file's own thresholds and mode say which pixels are free, occupied or unknown. ``unknown`` says what
+        unknown ground is here. ``occupied`` and ``free`` matter only to maps in the modes ``scale`` and ``raw``,
+        which have cells between 0 and 100; see ``from_occupancy``.
+        """
+        found = read_ros(path)
+        return cls.from_occupancy(
+            found.values, occupied=occupied, free=free, unknown=unknown,
+            resolution=found.resolution, origin=found.origin, **options,
+        )  # fmt: skip
 
     def save(self, path: str | Path) -> None:
         """Write a MovingAI ``.map`` file, whole or not at all. Cells keep the letters they were loaded with."""
@@ -217,12 +290,15 @@ class Grid:
 
     def scale(self, factor: int) -> Grid:
         """A grid in which every cell has become ``factor`` x ``factor`` cells, as the papers enlarge maps."""
-        if not isinstance(factor, (int, np.integer)) or factor < 1:
-            raise WorldError(f"a grid is scaled by a whole number of at least 1, not {factor!r}")
+        if not _is_whole(factor) or factor < 1:
+            raise WorldError(f"a grid is scaled by a whole number of at least 1, not {briefly(factor)}")
+        _check_size((self.shape[0] * int(factor), self.shape[1] * int(factor)), self.diagonal)
         cells = self.free if self._costs is None else self.costs
         larger = Grid(cells.repeat(factor, 0).repeat(factor, 1), **self._options())
         if self.glyphs is not None:
             larger.glyphs = self.glyphs.repeat(factor, 0).repeat(factor, 1)
+        if self.resolution is not None:
+            larger.resolution, larger.origin = self.resolution / factor, self.origin
         return larger
 
     def copy(self) -> Grid:
@@ -256,14 +332,20 @@ class Grid:
 
     @property
     def free(self) -> np.ndarray:
-        """A boolean array, True where an agent can stand."""
-        return self._padded(self._free) != 0
+        """A boolean array, True where an agent can stand. To look at only: ``block`` and ``unblock`` change the world.
+
+        >>> import timebound as tb
+        >>> tb.Grid([[1, 0]]).free[0, 0] = False
+        Traceback (most recent call last):
+        ValueError: assignment destination is read-only
+        """
+        return _to_look_at(self._padded(self._free) != 0)
 
     @property
     def costs(self) -> np.ndarray:
-        """The cost of each cell, infinity for walls."""
+        """The cost of each cell, infinity for walls. To look at only: ``set_cost`` changes the world."""
         plain = self._padded(self._costs) if self._costs is not None else np.ones(self.shape)
-        return np.where(self.free, plain, np.inf)
+        return _to_look_at(np.where(self.free, plain, np.inf))
 
     @property
     def free_count(self) -> int:
@@ -295,17 +377,21 @@ class Grid:
         return (row + 1) * self._width + col + 1
 
     def _point(self, point: Any, what: str) -> Point:
-        try:
-            row, col = (int(k) for k in point)
-            exact = all(int(k) == k for k in point)
-        except (TypeError, ValueError, OverflowError):
-            exact = False
+        given: list[Any] = []
+        exact = False
+        if not isinstance(point, (str, bytes)):
+            try:
+                # Plain numbers: int() of NumPy's own would drop what is imaginary, and take dates.
+                given = [k.item() if isinstance(k, np.generic) else k for k in islice(point, 3)]
+                exact = len(given) == 2 and all(int(k) == k for k in given)
+            except (TypeError, ValueError, OverflowError):
+                pass
         if not exact:
-            raise ProblemError(f"the {what} must be two whole numbers (row, col), not {point!r}")
+            raise ProblemError(f"the {what} must be two whole numbers (row, col), not {briefly(point)}")
+        row, col = (int(k) for k in given)
         if not (0 <= row < self.shape[0] and 0 <= col < self.shape[1]):
-            raise ProblemError(
-                f"the {what} ({row}, {col}) is off the map of {self.shape[0]} rows and {self.shape[1]} columns"
-            )
+            place = f"({briefly(row)}, {briefly(col)})"
+            raise ProblemError(f"the {what} {place} is off the map of {self.shape[0]} rows and {self.shape[1]} columns")
         return row, col
 
     def point_of(self, state: int) -> Point:
@@ -326,8 +412,8 @@ class Grid:
     def path_states(self, path: Any) -> np.ndarray:
         """The inverse of ``points_of``, for ``validate``; points off the map become the walls around it."""
         try:
-            points = np.asarray(path, dtype=float)
-        except (TypeError, ValueError):
+            points = as_numbers(path, "a path")
+        except WorldError:
             points = np.empty(0)
         if points.ndim != 2 or points.shape[1] != 2:
             raise ProblemError(f"a path on a grid is an n x 2 array of (row, col), not one of shape {points.shape}")
@@ -389,7 +475,7 @@ class Grid:
             raise WorldError("all cells of this grid cost 1; make it with Grid(..., terrain=True) to change that later")
         states = self._cells(cells)
         costs = as_numbers(cost, "costs")
-        if costs.shape == self.shape and np.asarray(cells).dtype == bool:
+        if costs.shape == self.shape and as_array(cells, "cells").dtype == bool:
             costs = costs[np.asarray(cells)]
         if costs.shape not in ((), (1,), states.shape):
             raise WorldError(
@@ -457,21 +543,159 @@ class Grid:
         return int(changed)
 
     def _cells(self, cells: Cells) -> np.ndarray:
-        array = np.asarray(cells)
+        if isinstance(cells, np.ma.MaskedArray):
+            raise WorldError("cells cannot be a masked array; use array.filled(False) for a mask")
+        try:
+            array = np.asarray(cells)
+        except (TypeError, ValueError, OverflowError):
+            array = np.asarray(None)  # rows of different lengths: at least one of them is no point
         if array.dtype == bool:
             if array.shape != self.shape:
                 raise WorldError(f"the mask has shape {array.shape}, the grid {self.shape}")
             rows, cols = np.nonzero(array)
             return (rows + 1) * self._width + cols + 1
-        points: Iterable[Any] = [cells] if array.ndim == 1 and array.size == 2 else cells
         if array.size == 0:
             return np.empty(0, np.int64)
         if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
             inside = ((array >= 0) & (array < self.shape)).all(axis=1)
             if inside.all():
                 return ((array[:, 0] + 1) * self._width + array[:, 1] + 1).astype(np.int64)
+        try:
+            points = iter([cells] if array.ndim == 1 and array.size == 2 else cells)
+        except TypeError:
+            points = None
+        if points is None or isinstance(cells, (str, bytes)):
+            raise WorldError(f"cells are a point (row, col), several points, or a boolean mask, not {briefly(cells)}")
         checked = [self._point(point, "cell") for point in points]
         return np.array([(row + 1) * self._width + col + 1 for row, col in checked], np.int64)
+
+    # --- metres -----------------------------------------------------------------------------------------------
+
+    def _place(self, resolution: Any, origin: Any) -> None:
+        """Remember where the map lies in the world."""
+        if resolution is None:
+            return
+        if not is_number(resolution) or not (math.isfinite(resolution) and resolution > 0):
+            raise WorldError(f"the resolution is a number of metres per cell above 0, not {briefly(resolution)}")
+        pose = as_numbers(origin, "the origin")
+        if pose.shape != (3,) or not np.isfinite(pose).all():
+            raise WorldError(f"the origin is three numbers (x, y, yaw), not {briefly(origin)}")
+        self.resolution = float(resolution)
+        self.origin = (float(pose[0]), float(pose[1]), float(pose[2]))
+
+    def _frame(self) -> tuple[float, tuple[float, float, float]]:
+        if self.resolution is None or self.origin is None:
+            raise WorldError("this grid knows no metres; Grid.from_ros and from_occupancy(resolution=...) make such")
+        return self.resolution, self.origin
+
+    def cell_at(self, x: float, y: float) -> Point:
+        """The (row, col) of the cell in which a point of the world lies, in metres.
+
+        >>> import timebound as tb
+        >>> world = tb.Grid.from_occupancy([[0, 0], [0, 0]], resolution=0.5, origin=(-1, 0, 0))
+        >>> world.cell_at(-0.1, 0.2), world.point_at(1, 1)
+        ((1, 1), (-0.25, 0.25))
+        """
+        size, (left, bottom, yaw) = self._frame()
+        if not all(is_number(value) and math.isfinite(value) for value in (x, y)):
+            raise ProblemError(f"a place is two numbers of metres, not {briefly((x, y))}")
+        across, up = float(x) - left, float(y) - bottom
+        col = math.floor((math.cos(yaw) * across + math.sin(yaw) * up) / size)
+        row = self.shape[0] - 1 - math.floor((math.cos(yaw) * up - math.sin(yaw) * across) / size)
+        if not (0 <= row < self.shape[0] and 0 <= col < self.shape[1]):
+            raise ProblemError(
+                f"the place ({x:g}, {y:g}) is off the map, which is {self.shape[1] * size:g} m wide and "
+                f"{self.shape[0] * size:g} m high from ({left:g}, {bottom:g}) on"
+            )
+        return row, col
+
+    def point_at(self, row: int, col: int) -> tuple[float, float]:
+        """The middle of a cell in the world, (x, y) in metres."""
+        size, (left, bottom, yaw) = self._frame()
+        row, col = self._point((row, col), "cell")
+        across, up = (col + 0.5) * size, (self.shape[0] - row - 0.5) * size
+        return (
+            left + math.cos(yaw) * across - math.sin(yaw) * up,
+            bottom + math.sin(yaw) * across + math.cos(yaw) * up,
+        )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _to_look_at(array: np.ndarray) -> np.ndarray:
+    """A copy that cannot be written to, so that nobody takes it for the world itself."""
+    array.flags.writeable = False
+    return array
+
+
+def _array_of(cells: Any) -> np.ndarray:
+    """The array that was given for a grid, or a sentence that says what would have been right."""
+    if isinstance(cells, (str, bytes, os.PathLike)):
+        name = str(cells).lower()
+        way = "load"
+        if name.endswith((".yaml", ".yml")):
+            way = "from_ros"
+        elif name.endswith(IMAGES):
+            way = "from_image"
+        hint = "numpy.load(file)" if name.endswith((".npy", ".npz")) else f"Grid.{way}(file)"
+        raise WorldError(f"a grid is made from an array; {hint} opens the file {briefly(str(cells))}")
+    if isinstance(cells, np.ma.MaskedArray):
+        raise WorldError("a masked array does not say what is under its mask; array.filled(0) makes walls of it")
+    try:
+        return np.asarray(cells)
+    except (TypeError, ValueError, OverflowError):
+        raise WorldError("a grid needs a 2-d array; these rows differ in length") from None
+
+
+def _check_size(shape: tuple[int, ...], diagonal: float) -> None:
+    """Refuse a grid in which costs would outgrow the packed word, before any memory is taken for it."""
+    if shape[0] * shape[1] >= (1 << G_BITS) / (max(diagonal, 1.0) * CARDINAL):
+        size = f"{briefly(shape[0])} x {briefly(shape[1])}"
+        raise WorldError(f"a grid of {size} cells is too large; 14900 x 14900 still works")
+
+
+def _check_no_occupancy(array: np.ndarray) -> None:
+    """Whole numbers from 0 to 100, or with -1 among them: free is then likely 0, and not a wall as it would be here."""
+    if array.dtype.kind == "b":
+        return
+    least, most = int(array.min()), int(array.max())
+    if least == -1 and most <= 100:
+        raise WorldError(
+            f"the cost at {_first_place(array == -1)} is -1; costs are positive, 0 is a wall, and an occupancy grid "
+            "(-1 unknown, 0 free to 100 occupied) is read by Grid.from_occupancy(array)"
+        )
+    if least == 0 and most == 100:
+        raise WorldError(
+            "these whole numbers from 0 to 100 may be an occupancy grid, in which 0 is free: "
+            "Grid.from_occupancy(array) reads it so; if they are costs, and 0 is a wall, say terrain=True"
+        )
+
+
+def _check_occupancy(array: np.ndarray) -> None:
+    if array.ndim != 2 or 0 in array.shape:
+        raise WorldError(f"an occupancy grid is a 2-d array with at least one cell, not one of shape {array.shape}")
+    if array.dtype.kind not in "iuf":
+        kind = "booleans; Grid(array) takes those" if array.dtype.kind == "b" else str(array.dtype)[:60]
+        raise WorldError(f"an occupancy grid holds whole numbers from -1 to 100, not {kind}")
+    wrong = ~((array >= -1) & (array <= 100) & (array == np.rint(array)))
+    if wrong.any():
+        place = _first_place(wrong)
+        hint = "; multiply probabilities from 0 to 1 by 100 and round them" if 0 < array[place] < 1 else ""
+        raise WorldError(
+            f"the occupancy at {place} is {array[place]:g}; it is a whole number from 0 to 100, or -1 for unknown{hint}"
+        )
+    if array.max() == 1:
+        raise WorldError(
+            "an occupancy grid runs from 0 (free) to 100 (occupied), and this one has nothing above 1; "
+            "Grid(array == 0) makes walls of ones, Grid(array == 1) of zeros"
+        )
+
+
+def _first_place(where: np.ndarray) -> Point:
+    row, col = np.unravel_index(int(np.argmax(where)), where.shape)
+    return int(row), int(col)
 
 
 def _point_of(width: int, state: int) -> Point:

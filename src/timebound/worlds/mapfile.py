@@ -6,11 +6,9 @@ Whole files are parsed as arrays, never byte by byte: a map of 8192 x 8192 cells
 
 from __future__ import annotations
 
-import gzip
 import math
 import warnings
-import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import numpy as np
 
 from timebound.errors import MapError
 from timebound.whole import write_whole
+from timebound.worlds.opening import check_nodes, read_file, unpacked
 
 __all__ = [
     "BLOCKED",
@@ -38,6 +37,7 @@ BLOCKED = b"@OTW"
 """Out of bounds twice, trees and water."""
 
 _LARGEST = 32768  # of a side; a larger number in a header is a typing error or an attack on memory
+_LONGEST_LINE = 1 << 20
 _LF = 10
 
 _IS_PASSABLE = np.zeros(256, dtype=bool)
@@ -59,7 +59,7 @@ def read_map(path: str | Path) -> np.ndarray:
     >>> [bytes(row).decode() for row in read_map(file)]
     ['..@', 'T.S']
     """
-    data = _read_bytes(path, "a map begins with 'type octile'")
+    data = read_file(path, "a map begins with 'type octile'")
     if b"\0" in data or not data.isascii():
         raise _binary(path, data, "a map")
     height, width, body = _map_header(path, data)
@@ -166,15 +166,16 @@ def _as_rectangle(data: bytes, body: int, height: int, width: int) -> np.ndarray
 
 def _row_by_row(path: str | Path, data: bytes, body: int, height: int, width: int) -> np.ndarray:
     """The slow road, for mixed line ends and for saying exactly what is wrong."""
-    rows = data[body:].replace(b"\r\n", b"\n").split(b"\n")
-    while rows and not rows[-1].strip():
-        rows.pop()
+    text = data[body:].replace(b"\r\n", b"\n")
+    # A blank row at the end is none, unless it stands before another. Rows beyond the promised ones are only counted.
+    text = text[: len(text.rstrip())] + text[len(text.rstrip()) :].split(b"\n", 1)[0]
+    rows = text.split(b"\n", height) if text.strip() else []
+    many = len(rows) + (rows[height].count(b"\n") if len(rows) > height else 0)
     for index, row in enumerate(rows[:height]):
         line = index + 5
-        if len(row) < width and index == len(rows) - 1 and len(rows) < height:
+        if len(row) < width and index == many - 1 and many < height:
             raise MapError(
-                f"{path} is cut off in line {line}: row {len(rows)} of {height} "
-                f"has {len(row)} of its {width} characters"
+                f"{path} is cut off in line {line}: row {many} of {height} has {len(row)} of its {width} characters"
             )
         if len(row) != width:
             raise MapError(
@@ -188,9 +189,9 @@ def _row_by_row(path: str | Path, data: bytes, body: int, height: int, width: in
                 f"{path}, line {line}, column {col + 1}: {chr(row[col])!r} is no map character; "
                 f"known are {_KNOWN_IN_WORDS}"
             )
-    if len(rows) != height:
+    if many != height:
         raise MapError(
-            f"{path} has {len(rows)} {'row' if len(rows) == 1 else 'rows'} after its header, "
+            f"{path} has {many} {'row' if many == 1 else 'rows'} after its header, "
             f"and the header promises a height of {height}"
         )
     return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(height, width).copy()
@@ -238,7 +239,7 @@ def read_scen(path: str | Path) -> list[ScenarioLine]:
     >>> [(line.start, line.goal) for line in read_scen(file)]
     [((0, 1), (1, 2))]
     """
-    data = _read_bytes(path, "a scenario file begins with 'version 1'")
+    data = read_file(path, "a scenario file begins with 'version 1'")
     try:
         lines = data.decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
@@ -344,6 +345,7 @@ def read_dimacs(
     n, m = problem
     if len(table) != m:
         raise MapError(f"{graph} has {len(table)} arcs, and its problem line promises {m}")
+    check_nodes(f"{graph} declares {n} nodes and has {m} arcs", n, m)
     ends = table[:, :2]
     wrong = _first((ends < 1) | (ends > n) | (ends != np.floor(ends)))
     if wrong is not None:
@@ -384,18 +386,65 @@ def _dimacs_points(path: str | Path, n: int) -> np.ndarray:
 def _dimacs_table(
     path: str | Path, kind: str, problem: tuple[str, ...], entry: tuple[str, ...]
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Numbers of the problem line, one row of numbers per entry line, and the entries' line numbers.
+    """Numbers of the problem line, one row of numbers per entry line, and the entries' line numbers."""
+    form = " ".join(problem)
+    data = read_file(path, f"a DIMACS file has a line '{form}'")
+    tables = [np.empty((0, len(entry) - 1), np.int64)]
+    lines = [np.empty(0, np.int64)]
+    problems: list[tuple[int, str]] = []
+    before = 0
+    for block in _blocks(path, data):
+        known, table, numbers = _dimacs_block(path, block, before, kind, entry)
+        problems += known
+        if len(problems) > 1:
+            raise MapError(f"{path}, line {problems[1][0]}: a second problem line, and it needs one: '{form}'")
+        tables.append(table)
+        lines.append(numbers)
+        before += block.count(b"\n")
+    if not problems:
+        raise MapError(f"{path} has no problem line, and it needs one: '{form}'")
+    at, line = problems[0]
+    words = line.split()
+    fixed = sum(word.islower() for word in problem)
+    sizes = [_whole_number(word) for word in words[fixed:]]
+    counts = [size for size in sizes if size is not None and size >= 0]
+    if tuple(words[:fixed]) != problem[:fixed] or len(words) != len(problem) or len(counts) != len(sizes):
+        raise MapError(f"{path}, line {at}: found {_short(' '.join(words))}, and it must be '{form}'")
+    return counts, np.concatenate(tables), np.concatenate(lines)
+
+
+def _blocks(path: str | Path, data: bytes) -> Iterator[bytes]:
+    """The text in blocks of whole lines. So what is made beside the numbers themselves stays small."""
+    rest = b""
+    lines = 0
+    for piece in unpacked(path, data):
+        end = piece.rfind(b"\n") + 1
+        if end:
+            block = rest + piece[:end]
+            rest = piece[end:]
+            lines += block.count(b"\n")
+            yield block
+        else:
+            rest += piece
+        if len(rest) > _LONGEST_LINE:
+            raise MapError(f"{path}, line {lines + 1} has more than {_LONGEST_LINE} characters, and a line has few")
+    if rest:
+        yield rest + b"\n"
+
+
+def _dimacs_block(
+    path: str | Path, data: bytes, before: int, kind: str, entry: tuple[str, ...]
+) -> tuple[list[tuple[int, str]], np.ndarray, np.ndarray]:
+    """The first two problem lines of a block, and its entries, with the numbers of their lines.
+
+    ``before`` lines stand before the block.
 
     The lines are sorted out as arrays and their numbers read in one call: a Python step per line
     would make a minute out of a second.
     """
-    form = " ".join(problem)
-    data = _unzipped(path, _read_bytes(path, f"a DIMACS file has a line '{form}'"))
     if b"\0" in data:
-        raise _binary(path, data, "a DIMACS file")
+        raise _binary(path, data, "a DIMACS file", before)
     data = data.replace(b"\t", b" ").replace(b"\r\n", b"\n")
-    if not data.endswith(b"\n"):
-        data += b"\n"
     text = np.frombuffer(data, dtype=np.uint8)
     ends = np.flatnonzero(text == _LF) + 1
     starts = np.concatenate(([0], ends[:-1]))
@@ -404,35 +453,30 @@ def _dimacs_table(
     wrong = _first(~np.isin(first, np.frombuffer(f"cp{kind}\n".encode(), dtype=np.uint8))[:, None])
     if wrong is not None:
         line = data[starts[wrong] : ends[wrong]].decode("latin-1").strip()
-        raise MapError(f"{path}, line {wrong + 1}: found {_short(line)}, and a line begins with 'c', 'p' or '{kind}'")
-    found = np.flatnonzero(first == ord("p"))
-    if len(found) != 1:
-        raise MapError(f"{path} has {len(found)} problem lines, and it needs one: '{form}'")
-    at = int(found[0])
-    words = data[starts[at] : ends[at]].decode("latin-1").split()
-    fixed = sum(word.islower() for word in problem)
-    numbers = [_whole_number(word) for word in words[fixed:]]
-    sizes = [number for number in numbers if number is not None and number >= 0]
-    if tuple(words[:fixed]) != problem[:fixed] or len(words) != len(problem) or len(sizes) != len(numbers):
-        raise MapError(f"{path}, line {at + 1}: found {_short(' '.join(words))}, and it must be '{form}'")
+        number = before + wrong + 1
+        raise MapError(f"{path}, line {number}: found {_short(line)}, and a line begins with 'c', 'p' or '{kind}'")
+    problems = [
+        (before + at + 1, data[starts[at] : ends[at]].decode("latin-1"))
+        for at in np.flatnonzero(first == ord("p"))[:2].tolist()
+    ]
 
     # Entry lines alone, with their letter blanked, are nothing but numbers and white space.
     chosen = first == ord(kind)
-    lines = np.flatnonzero(chosen) + 1
     lengths = (ends - starts)[chosen]
     body = text[np.repeat(chosen, ends - starts)]
     letters = np.cumsum(lengths) - lengths
     body[letters] = ord(" ")
     apart = bool((body[letters + 1] <= ord(" ")).all())
     table = _numbers(body, lengths, len(entry) - 1) if apart else None
+    lines = np.flatnonzero(chosen)
     if table is None:
-        for number in lines.tolist():
-            words = data[starts[number - 1] : ends[number - 1]].decode("latin-1").split()
+        for at in lines.tolist():
+            words = data[starts[at] : ends[at]].decode("latin-1").split()
             if len(words) != len(entry) or words[0] != kind or None in map(_number, words[1:]):
-                found_words = _short(" ".join(words))
-                raise MapError(f"{path}, line {number}: found {found_words}, and it must be '{' '.join(entry)}'")
+                found = f"{path}, line {before + at + 1}: found {_short(' '.join(words))}"
+                raise MapError(f"{found}, and it must be '{' '.join(entry)}'")
         raise MapError(f"{path} holds a number that cannot be read")
-    return sizes, table, lines
+    return problems, table, lines + before + 1
 
 
 def _numbers(body: np.ndarray, lengths: np.ndarray, columns: int) -> np.ndarray | None:
@@ -459,37 +503,14 @@ def _numbers(body: np.ndarray, lengths: np.ndarray, columns: int) -> np.ndarray 
     return None
 
 
-def _unzipped(path: str | Path, data: bytes) -> bytes:
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise MapError(f"{path} is a damaged gzip file ({error}); fetch or compress it again") from error
-
-
 # ------------------------------------------------------------------------------------ what all share
 
 
-def _read_bytes(path: str | Path, wanted: str) -> bytes:
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError as error:
-        raise MapError(f"there is no file {path}") from error
-    except OSError as error:
-        if Path(path).is_dir():
-            raise MapError(f"{path} is a folder, and a file is needed") from error
-        raise MapError(f"cannot read {path}: {error.strerror}") from error
-    if not data.strip():
-        raise MapError(f"{path} is empty, and {wanted}")
-    return data
-
-
-def _binary(path: str | Path, data: bytes, wanted: str) -> MapError:
-    """The error that says where a file stops being text."""
+def _binary(path: str | Path, data: bytes, wanted: str, before: int = 0) -> MapError:
+    """The error that says where a file stops being text; ``before`` lines stand before these bytes."""
     codes = np.frombuffer(data, dtype=np.uint8)
     at = int(np.argmax((codes == 0) | (codes > 127)))
-    line = data.count(b"\n", 0, at) + 1
+    line = before + data.count(b"\n", 0, at) + 1
     return MapError(f"{path}, line {line}: found the byte 0x{data[at]:02x}, and {wanted} is plain text")
 
 

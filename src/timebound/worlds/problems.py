@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MapError, SpecError, WorldError
+from ..words import briefly
 from .mapfile import read_scen
+from .opening import file_path
 
 if TYPE_CHECKING:
     from ..episode import AnyWorld
@@ -98,7 +101,7 @@ class Scenario:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = file_path(path)
         self.lines = read_scen(path)
         if not self.lines:
             raise MapError(f"{path}: the file has no problems")
@@ -108,9 +111,11 @@ class Scenario:
         """The map beside the scenario file. Some files name another folder, so only the name counts."""
         beside = [self.path.parent / self.map_name, self.path.with_suffix("")]
         for path in beside:
-            if path.is_file():
-                return path
-        raise MapError(f"{self.path}: its map {self.map_name} is not beside it")
+            with suppress(OSError, ValueError):  # a name that no file can have
+                if path.is_file():
+                    return path
+        name = self.map_name if self.map_name.isprintable() and len(self.map_name) < 256 else briefly(self.map_name)
+        raise MapError(f"{self.path}: its map {name} is not beside it")
 
     def check(self, world: Grid) -> None:
         """Refuse a world of another size than the scenario was made for."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ProblemError, WorldError
 from ..kernels.views import PuzzleView
+from ..words import briefly
 from .changes import ChangeLog
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class TilePuzzle:
 
     def __init__(self, rows: int = 4, cols: int = 4) -> None:
         if not (isinstance(rows, int) and isinstance(cols, int)) or rows < 1 or cols < 1 or not 2 <= rows * cols <= 16:
-            raise WorldError(f"a tile puzzle has from 2 to 16 squares, not {rows!r} x {cols!r}")
+            raise WorldError(f"a tile puzzle has from 2 to 16 squares, not {briefly(rows)} x {briefly(cols)}")
         self.shape = (rows, cols)
         self.states = 1 << 14  # room to begin with; tables grow as states are met
         self.spare: list[Workspace] = []
@@ -63,12 +64,12 @@ class TilePuzzle:
         """The packed word of a board."""
         squares = self.shape[0] * self.shape[1]
         try:
-            given = np.asarray(point).ravel()
+            given = np.asarray(point).ravel().tolist()
             tiles = [int(tile) for tile in given if tile == int(tile)]
         except (TypeError, ValueError, OverflowError):
             tiles = []
         if sorted(tiles) != list(range(squares)):
-            raise ProblemError(f"the {what} must hold each tile from 0 to {squares - 1} once, not {point!r}")
+            raise ProblemError(f"the {what} must hold each tile from 0 to {squares - 1} once, not {briefly(point)}")
         packed = sum(tile << (4 * square) for square, tile in enumerate(tiles))
         return packed - (1 << 64) if packed >= 1 << 63 else packed
 
