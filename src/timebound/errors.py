@@ -19,8 +19,12 @@ __all__ = [
     "WorldError",
     "as_numbers",
     "at_least",
+    "check_world",
     "nearest",
+    "shown",
 ]
+
+_LONGEST = 500  # characters of a message: what a user gave may be a book
 
 
 class Error(Exception):
@@ -33,6 +37,24 @@ class Error(Exception):
     ...     print(error)
     there is no algorithm 'dijkstar'; did you mean 'dijkstra'?
     """
+
+    def __init__(self, message: str = "") -> None:
+        # Whatever the user's own names and values hold, it stays one line that a terminal can print.
+        super().__init__(_one_line(str(message)))
+
+
+def _one_line(text: str) -> str:
+    """The text without line breaks and control characters, and not too long.
+
+    >>> _one_line("not [[1 1]\\n [1 1]] but \\x1b[31m")
+    'not [[1 1]  [1 1]] but \\\\x1b[31m'
+    """
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST - 150]} ... {text[-140:]}"
+    if text.isprintable():
+        return text
+    spaced = " ".join(text.splitlines())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in spaced)
 
 
 class MapError(Error):
@@ -69,8 +91,8 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         raise WorldError(f"{what} must be numbers, all rows of one length") from None
 
 
-def at_least(least: int, value: Any, what: str) -> int:
-    """A whole number that is not less, or a SpecError that begins with ``what`` it is.
+def at_least(least: int, value: Any, what: str, most: int | None = None) -> int:
+    """A whole number that is not less (nor more than ``most``), or a SpecError that begins with ``what`` it is.
 
     >>> at_least(1, 4, "jobs is how many threads to use")
     4
@@ -78,8 +100,41 @@ def at_least(least: int, value: Any, what: str) -> int:
     import numpy as np
 
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise SpecError(f"{what}, at least {least}, not {value!r}")
+        raise SpecError(f"{what}, at least {least}, not {shown(value)}")
+    if most is not None and value > most:
+        raise SpecError(f"{what}, at most {most}, not {shown(value)}")
     return int(value)
+
+
+def check_world(world: Any) -> None:
+    """A WorldError if this is not a world, with the call that makes one of it."""
+    if not isinstance(world, type) and all(hasattr(world, name) for name in ("state_of", "view_for", "changes")):
+        return
+    import numpy as np
+
+    if isinstance(world, (np.ndarray, list, tuple)):
+        remedy = "make one of an array with tb.Grid(array)"
+    elif hasattr(world, "tocoo"):
+        remedy = "make one of a SciPy matrix with tb.Graph.from_scipy(matrix)"
+    elif hasattr(world, "nodes") and hasattr(world, "edges"):
+        remedy = "make one of a networkx graph with tb.Graph.from_networkx(graph)"
+    else:
+        remedy = "make one with tb.Grid(array), or read one with tb.Grid.load(file)"
+    given = repr(world) if isinstance(world, (str, type)) else f"{type(world).__name__}"
+    raise WorldError(f"a world is a tb.Grid, tb.Graph or tb.TilePuzzle, not {given}; {remedy}")
+
+
+def shown(value: Any) -> str:
+    """What a user gave, for a message: short, and never an error of its own.
+
+    >>> shown("2"), shown(10**6000)
+    ("'2'", 'a number of more than 4000 digits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no longer ones
+        return "a number of more than 4000 digits"
+    return text if len(text) <= 120 else f"{text[:90]} ... {text[-20:]}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -427,6 +427,12 @@ class Graph:
             raise ProblemError(f"the {what} {point} is not among the nodes 0 to {self.states - 1}")
         return int(point)
 
+    place_of = state_of  # nodes are never blocked, only arcs
+
+    def is_open(self, state: int) -> bool:
+        """Whether an agent could be there: yes."""
+        return True
+
     def point_of(self, state: int) -> Any:
         """The name of a node."""
         return _name_of(self.labels, state)

@@ -294,6 +294,15 @@ class Grid:
             raise ProblemError(f"the {what} ({row}, {col}) is in a wall")
         return (row + 1) * self._width + col + 1
 
+    def place_of(self, point: Any, what: str = "point") -> int:
+        """The same, whether the cell is free now or not."""
+        row, col = self._point(point, what)
+        return (row + 1) * self._width + col + 1
+
+    def is_open(self, state: int) -> bool:
+        """Whether an agent could be there now."""
+        return bool(self._free[state])
+
     def _point(self, point: Any, what: str) -> Point:
         try:
             row, col = (int(k) for k in point)

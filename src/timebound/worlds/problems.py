@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MapError, SpecError, WorldError
+from ..errors import MapError, SpecError, WorldError, at_least, check_world
 from .mapfile import read_scen
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float
     """
     from ..episode import Agent
 
+    check_world(world)
     try:
         low, high = cost if cost is not None else (0.0, np.inf)
         sound = bool(0 <= low <= high)
@@ -52,9 +53,7 @@ def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float
         sound = False
     if not sound:
         raise SpecError(f"a cost range is (low, high) with 0 <= low <= high, not {cost!r}")
-    for what, value in (("seed", seed), ("n", n)):
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
-            raise SpecError(f"{what} is a whole number from 0 up, not {value!r}")
+    seed, n = at_least(0, seed, "seed is a whole number"), at_least(0, n, "n is a whole number")
     random = np.random.default_rng(seed)
     for _ in range(n):
         seen: list[float] = []

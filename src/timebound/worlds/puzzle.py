@@ -72,6 +72,12 @@ class TilePuzzle:
         packed = sum(tile << (4 * square) for square, tile in enumerate(tiles))
         return packed - (1 << 64) if packed >= 1 << 63 else packed
 
+    place_of = state_of  # a puzzle has no walls
+
+    def is_open(self, state: int) -> bool:
+        """Whether a board could be so: yes."""
+        return True
+
     def point_of(self, state: int) -> tuple[int, ...]:
         """The board of a packed word."""
         return tuple((int(state) >> (4 * square)) & 15 for square in range(self.shape[0] * self.shape[1]))
