@@ -131,7 +131,6 @@ FAMOUS = {
     "flow field": _FROM_ONE,
     "dijkstra map": _FROM_ONE,
     "rrt": _SAMPLES,
-    "rrt*": _SAMPLES,
     "prm": _SAMPLES,
     "cbs": _MANY,
     "pibt": _MANY,
