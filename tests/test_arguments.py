@@ -184,6 +184,16 @@ def test_a_schedule_is_checked() -> None:
         assert "not " in sentence(lambda given=given: tb.RandomChanges(**given), tb.SpecError)
 
 
+@pytest.mark.parametrize(
+    "cost", [(0, 0), (3, 2), (-1, 2), (math.nan, 1), 5, "12", (1,), (None, 3), 10**5000], ids=shown
+)
+def test_what_is_no_range_of_costs(cost: Any) -> None:
+    """Costs of nothing too: looking for such problems on a puzzle took minutes."""
+    for world in (field(), tb.TilePuzzle(2, 2)):
+        text = sentence(lambda world=world: list(tb.problems(world, 1, cost=cost)), tb.SpecError)
+        assert text.startswith("a cost range is (low, high)")
+
+
 # --- paths and places ------------------------------------------------------------------------------------------------
 
 

@@ -460,7 +460,7 @@ def _check_optimal(optimal: Any) -> None:
     if optimal is None or (isinstance(optimal, str) and optimal == "compute"):
         return
     number = isinstance(optimal, (int, float, np.integer, np.floating)) and not isinstance(optimal, bool)
-    if not number or not 0 <= optimal <= 1e300:
+    if not number or not optimal >= 0 or (isinstance(optimal, int) and optimal > 1 << 1000):
         raise SpecError(f"optimal is the optimal cost, None or 'compute', not {shown(optimal)}")
 
 

@@ -130,6 +130,10 @@ def shown(value: Any) -> str:
     >>> shown("2"), shown(10**6000)
     ("'2'", 'a number of more than 4000 digits')
     """
+    import numpy as np
+
+    if isinstance(value, np.generic):
+        value = value.item()  # 3, not np.int64(3)
     try:
         text = repr(value)
     except ValueError:  # Python writes no longer ones

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import SpecError, WorldError, at_least
+from ..errors import SpecError, WorldError, at_least, shown
 from ..kernels.edits import LogView
 
 __all__ = ["ChangeLog", "RandomChanges", "Schedule"]
@@ -149,7 +149,7 @@ class RandomChanges:
 
     def __init__(self, rate: float, *, every: int = 10, seed: int = 0) -> None:
         if not isinstance(rate, (int, float, np.number)) or not 0 < rate <= 100:
-            raise SpecError(f"a change rate is a percentage above 0, up to 100, not {rate!r}")
+            raise SpecError(f"a change rate is a percentage above 0, up to 100, not {shown(rate)}")
         self.rate = float(rate)
         self.every = at_least(1, every, "changes come after a whole number of ticks")
         self.seed = at_least(0, seed, "a seed is a whole number")

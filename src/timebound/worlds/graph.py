@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ProblemError, WorldError, as_numbers
+from ..errors import ProblemError, WorldError, as_numbers, shown
 from ..kernels import graphs as kernel_graphs
 from ..kernels import views
 from ..kernels.edits import NODE_SHIFT
@@ -420,11 +420,11 @@ class Graph:
             try:
                 return self._numbers[point]
             except (KeyError, TypeError):
-                raise ProblemError(f"the {what} {point!r} is not a node of this graph") from None
+                raise ProblemError(f"the {what} {shown(point)} is not a node of this graph") from None
         if not isinstance(point, (int, np.integer)) or isinstance(point, bool):
-            raise ProblemError(f"the {what} must be a whole number from 0 to {self.states - 1}, not {point!r}")
+            raise ProblemError(f"the {what} must be a whole number from 0 to {self.states - 1}, not {shown(point)}")
         if not 0 <= point < self.states:
-            raise ProblemError(f"the {what} {point} is not among the nodes 0 to {self.states - 1}")
+            raise ProblemError(f"the {what} {shown(point)} is not among the nodes 0 to {self.states - 1}")
         return int(point)
 
     place_of = state_of  # nodes are never blocked, only arcs

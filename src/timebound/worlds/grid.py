@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MapError, ProblemError, WorldError, as_numbers
+from ..errors import MapError, ProblemError, WorldError, as_numbers, shown
 from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
 from ..kernels.views import GridView, TerrainView
@@ -310,10 +310,10 @@ class Grid:
         except (TypeError, ValueError, OverflowError):
             exact = False
         if not exact:
-            raise ProblemError(f"the {what} must be two whole numbers (row, col), not {point!r}")
+            raise ProblemError(f"the {what} must be two whole numbers (row, col), not {shown(point)}")
         if not (0 <= row < self.shape[0] and 0 <= col < self.shape[1]):
             raise ProblemError(
-                f"the {what} ({row}, {col}) is off the map of {self.shape[0]} rows and {self.shape[1]} columns"
+                f"the {what} {shown((row, col))} is off the map of {self.shape[0]} rows and {self.shape[1]} columns"
             )
         return row, col
 

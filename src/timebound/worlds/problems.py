@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MapError, SpecError, WorldError, at_least, check_world
+from ..errors import MapError, SpecError, WorldError, at_least, check_world, shown
 from .mapfile import read_scen
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float
     check_world(world)
     try:
         low, high = cost if cost is not None else (0.0, np.inf)
-        sound = bool(0 <= low <= high)
+        sound = bool(0 <= low <= high and high > 0)  # start and goal differ, so every problem costs something
     except (TypeError, ValueError):
         sound = False
     if not sound:
-        raise SpecError(f"a cost range is (low, high) with 0 <= low <= high, not {cost!r}")
+        raise SpecError(f"a cost range is (low, high) with 0 <= low <= high and high above 0, not {shown(cost)}")
     seed, n = at_least(0, seed, "seed is a whole number"), at_least(0, n, "n is a whole number")
     random = np.random.default_rng(seed)
     for _ in range(n):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ProblemError, WorldError
+from ..errors import ProblemError, WorldError, shown
 from ..kernels.views import PuzzleView
 from .changes import ChangeLog
 
@@ -68,7 +68,7 @@ class TilePuzzle:
         except (TypeError, ValueError, OverflowError):
             tiles = []
         if sorted(tiles) != list(range(squares)):
-            raise ProblemError(f"the {what} must hold each tile from 0 to {squares - 1} once, not {point!r}")
+            raise ProblemError(f"the {what} must hold each tile from 0 to {squares - 1} once, not {shown(point)}")
         packed = sum(tile << (4 * square) for square, tile in enumerate(tiles))
         return packed - (1 << 64) if packed >= 1 << 63 else packed
 
