@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "header.map": "type octile\nheigth 3\nwidth 5\nmap\n" + ROWS,
         "character.map": HEADER + ROWS.replace("@@@", "@X@"),
         "empty.map": "",
+        "walls.map": HEADER + 3 * "@@@@@\n",
         "other.scen": "version 1\n0\tgood.map\t9\t9\t0\t0\t4\t0\t4.0\n",
         "nothing.scen": "version 1\n",
         "dangling.gr": "p sp 2 1\na 1 3 7\n",
@@ -201,7 +203,6 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["solve", "folder", "0,0", "1,4"], ["folder is a folder"]),
         (["solve", "good.map.scen", "0,0", "1,4"], ["list of problems"]),
         (["solve", "good.map", "1,1", "1,4"], ["start (1, 1) is in a wall"]),
-        (["solve", "good.map", "0,0", "1,2"], ["goal (1, 2) is in a wall"]),
         (["solve", "good.map", "3,0", "1,4"], ["start (3, 0) is off the map"]),
         (["solve", "good.map", "-1,0", "1,4"], ["start (-1, 0) is off the map"]),
         (["solve", "good.map", "0,0", "0,-5"], ["goal (0, -5) is off the map"]),
@@ -238,7 +239,6 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["solve", "good.map", "0,0", "1,4", "5,5"], ["'5,5'", "too many"]),
         (["solve", "good.map", "0,0"], ["GOAL is missing"]),
         (["sovle", "good.map"], ["'sovle'", "did you mean 'solve'?"]),
-        ([], ["say what to do"]),
         (["bench"], ["no map is named"]),
         (["bench", "-a", "gbfs", "good.map"], ["maps come before -a"]),
         (["bench", "good.map", "-a", "gbfs", "good.map.scen"], ["good.map.scen is a file"]),
@@ -256,7 +256,6 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["bench", "good.map", "--jobs", "0"], ["jobs"]),
         (["bench", "good.map", "--seed", "-1"], ["seed", "-1"]),
         (["bench", "good.map", "--csv", "no/x.csv"], ["there is no folder no"]),
-        (["maps"], ["generate, info or scale"]),
         (["maps", "infos"], ["did you mean 'info'?"]),
         (["maps", "info", "short.map"], ["short.map"]),
         (["maps", "generate", "cave", "-o", "x.map"], ["did you mean 'caves'?"]),
@@ -289,17 +288,163 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["demo", "--size", "3"], ["(3, 3)"]),
         (["demo", "--problems", "0"], ["at least 1"]),
         (["algorithms", "x"], ["'x'", "too many"]),
+        # Names that lead to ours.
+        (["solve", "good.map", "0,0", "1,4", "-a", "astar"], ["did you mean 'a*'?"]),
+        (["bench", "good.map", "-a", "lss-lrta*"], ["did you mean 'k-lrta*'?"]),
+        (["compare", "good.map", "-a", "D* Lite"], ["nearest is 'rtb-wa*'"]),
+        (["prepare", "good.map", "--for", "knn", "-o", "x.db"], ["did you mean 'knn-lrta*'?"]),
+        (["solve", "good.gr", "1", "2", "-a", "tba*"], ["one-way arcs", "lrta*, p-lrta*, k-lrta*, rtaa*", "a*, wa*"]),
+        (["bench", "good.gr", "-a", "ribs", "--problems", "2"], ["one-way arcs", "k-lrta*"]),
+        (["compare", "good.gr", "-a", "tba*", "--problems", "2", "-o", "x"], ["one-way arcs", "k-lrta*"]),
+        (["solve", "good.map", "0,0", "1,4", "-a", ""], ["no algorithm ''"]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "ä*"], ["no algorithm 'ä*'"]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "a" * 3000], ["no algorithm 'aaa", " ... "]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "tba*:r=1"], ["r is a number from 0.01 to 0.99"]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "lrta*:depth=3", "--budget", "2"], ["depth=3", "budget is 2"]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "knn-lrta*"], ["needs a database"]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "knn-lrta*", "--database", "no.db"], ["there is no file no.db"]),
+        # Outputs that would not be what their name says, have nowhere to go, or would destroy what is read.
+        (["solve", "good.map", "0,0", "1,4", "--png", "x.pdf"], ["--png", "x.pdf does not end in .png"]),
+        (["solve", "good.map", "0,0", "1,4", "--png", "x"], ["x does not end in .png"]),
+        (["solve", "good.map", "0,0", "1,4", "--png", "good.map/x.png"], ["there is no folder good.map"]),
+        (["solve", "good.map", "0,0", "1,4", "--png", "x" * 300 + ".png"], ["cannot write"]),
+        (["solve", "good.map", "0,0", "1,4", "--png", ""], ["it is a folder"]),
+        (["solve", "text.png", "0,0", "0,1", "--png", "text.png"], ["would write over text.png"]),
+        (["bench", "good.map", "--csv", "x.json"], ["--csv", "x.json does not end in .csv"]),
+        (["bench", "good.map", "--png", "x.svg"], ["--png", "x.svg does not end in .png"]),
+        (["maps", "generate", "maze", "-o", "x.png"], ["-o", "x.png does not end in .map"]),
+        (["maps", "generate", "maze", "-o", "x.map", "--png", "x.jpg"], ["--png", "x.jpg does not end in .png"]),
+        (["maps", "scale", "good.map", "2", "-o", "good.map"], ["would write over good.map"]),
+        (["maps", "scale", "good.map", "2", "-o", "folder/../good.map"], ["would write over"]),
+        (["maps", "scale", "good.map", "2", "-o", "x.npy"], ["x.npy does not end in .map"]),
+        (["prepare", "good.map", "--for", "knn-lrta*", "-o", "good.map"], ["would write over good.map"]),
+        (["prepare", "good.map", "--for", "knn-lrta*", "-o", "x.csv"], ["writes a database", "not in .csv"]),
+        (["reproduce", "tba", "--quick", "--export", "x.json"], [".parquet or .csv", "x.json"]),
+        # Places.
+        (["solve", "good.map", "1,", "1,4"], ["row,col", "'1,'"]),
+        (["solve", "good.map", "1,2,3", "1,4"], ["row,col", "'1,2,3'"]),
+        (["solve", "good.map", "", "1,4"], ["row,col", "''"]),
+        (["solve", "good.map", "0.5,1", "1,4"], ["row,col", "'0.5,1'"]),
+        (["solve", "good.map", "٣,1", "1,4"], ["row,col"]),
+        (["solve", "good.map", "0,0", f"0,{10**30}"], ["goal (0, 1000", "off the map"]),
+        (["solve", "good.map", "0,0", "0," + "9" * 5000], ["goal"]),
+        (["solve", "good.gr", "1", str(10**30)], ["goal", "1 to 4"]),
+        (["solve", "good.gr", "-1", "2"], ["start -1", "1 to 4"]),
+        (["solve", "good.gr", "a", "2"], ["'a'", "1 to 4"]),
+        # Numbers.
+        (["solve", "good.map", "0,0", "1,4", "--budget", str(10**19)], ["budget", "at most"]),
+        (["solve", "good.map", "0,0", "1,4", "--budget", "9" * 5000], ["budget"]),
+        (["solve", "good.map", "0,0", "1,4", "--budget", "1e400ms"], ["budget", "inf"]),
+        (["solve", "good.map", "0,0", "1,4", "--commit", str(10**19)], ["commit", "at most"]),
+        (["solve", "good.map", "0,0", "1,4", "--commit", "9" * 5000], ["--commit"]),
+        (["solve", "good.map", "0,0", "1,4", "--move-limit", str(-(10**19))], ["move_limit", "at least 1"]),
+        (["solve", "good.map", "0,0", "1,4", "--change-rate", "nan"], ["change rate", "nan"]),
+        (["solve", "good.map", "0,0", "1,4", "--change-rate", "0"], ["change rate", "above 0"]),
+        (["solve", "good.map", "0,0", "1,4", "--change-rate", "5", "--change-every", "0"], ["ticks", "at least 1"]),
+        (["solve", "good.map", "0,0", "1,4", "--change-rate", "5", "--change-every", str(10**9)], ["at most"]),
+        (["solve", "good.map", "0,0", "1,4", "--change-rate", "5", "--seed", "-3"], ["seed", "-3"]),
+        (["solve", "good.gr", "1", "2", "--change-rate", "5"], ["for grids"]),
+        (["solve", "good.map", "0,0", "1,4", "--corners", "some"], ["--corners", "'some'"]),
+        (["solve", "good.map", "0,0", "1,4", "--diagonal", "nan"], ["diagonal", "nan"]),
+        (["solve", "good.map", "0,0", "1,4", "--diagonal", "-1"], ["diagonal", "-1"]),
+        (["bench", "good.map", "--problems", "-5"], ["at least 1", "-5"]),
+        (["bench", "good.map", "--cost", "nan:nan"], ["LO:HI"]),
+        (["bench", "good.map", "--cost", "-5:3"], ["--cost"]),
+        (["bench", "good.map", "--budget", ""], ["budget", "''"]),
+        (["bench", "good.map", "--budget", "10,,20"], ["budget", "''"]),
+        (["maps", "generate", "maze", "-o", "x.map", "--size", "-4"], ["-4"]),
+        (["maps", "generate", "maze", "-o", "x.map", "--shape", "0x5"], ["(0, 5)"]),
+        (["maps", "generate", "random", "-o", "x.map", "--density", "nan"], ["density", "nan"]),
+        (["maps", "generate", "random", "-o", "x.map", "--density", "2"], ["density", "2"]),
+        (["maps", "generate", "random", "-o", "x.map", "--seed", "-1"], ["seed", "-1"]),
+        (["prepare", "good.map", "--for", "knn-lrta*", "-o", "x.db", "--records", "0"], ["records", "at least 1"]),
+        (["prepare", "good.map", "--for", "knn-lrta*", "-o", "x.db", "--records", str(10**15)], ["records", "at most"]),
+        (["prepare", "good.map", "--for", "knn-lrta*", "-o", "x.db", "--mode", "forests"], ["--mode", "'forests'"]),
+        (["reproduce", "tbaa"], ["'tbaa'", "did you mean"]),
+        (["reproduce", "tba", "--steps", "run,eat"], ["'eat'"]),
+        (["reproduce", "tba", "--quick", "--full"], ["exclude each other"]),
+        # Files.
+        (["solve", "no\x1b[31m.map", "0,0", "1,4"], ["there is no file no\\x1b[31m.map"]),
+        (["solve", "no\nmap", "0,0", "1,4"], ["there is no file no map"]),
+        (["maps", "info", "good.map", "no.map"], ["there is no file no.map"]),
+        (["maps", "info", "empty.map"], ["empty.map is empty"]),
+        (["maps", "scale", "empty.map", "2", "-o", "x.map"], ["empty.map is empty"]),
+        (["bench", "empty.map"], ["empty.map is empty"]),
+        (["bench", "walls.map"], ["walls.map", "no free cell"]),
+        (["demo", "-o", "good.map"], ["good.map", "file of that name"]),
+        (["demo", "--seed", "-1"], ["seed", "-1"]),
+        (["bogus"], ["'bogus'", "solve, bench"]),
+        (["--bogus"], ["--bogus"]),
+        (["warmup", "--size", "3"], ["--size"]),
+        (["köln"], ["'köln'"]),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(value)[:60],
 )
-def test_a_mistake_is_one_sentence(capsys, words, hints):
+def test_a_mistake_is_one_sentence(capsys, here, words, hints):
+    before = {file: file.read_bytes() for file in here.rglob("*") if file.is_file()}
+    folders = [file for file in here.rglob("*") if file.is_dir()]
     code, out, err = run(capsys, *words)
     assert (code, out) == (2, "")
+    assert {file: file.read_bytes() for file in here.rglob("*") if file.is_file()} == before, "nothing is written"
+    assert [file for file in here.rglob("*") if file.is_dir()] == folders
     assert err.startswith("timebound: ")
     assert err.count("\n") == 1
     assert err.endswith("\n")
     for hint in hints:
         assert hint in err
+
+
+def test_a_blocked_goal_is_a_result(capsys):
+    """No mistake: in a world that changes it may be free the next moment. A start in a wall is one."""
+    code, out, err = run(capsys, "solve", "good.map", "0,0", "1,2", "--optimal")
+    assert (code, err) == (1, "")
+    assert out.startswith("unreachable: there is no way from (0, 0) to (1, 2), for the goal is in a wall\n")
+    result = json_of(capsys, "solve", "good.map", "0,0", "1,2", code=1)
+    assert (result["status"], result["expansions"], result["moves"]) == ("unreachable", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ([], ("solve", "bench", "compare", "reproduce", "prepare", "maps", "algorithms", "warmup", "demo")),
+        (["maps"], ("generate", "info", "scale")),
+    ],
+)
+def test_without_a_command_all_are_listed(capsys, words, names):
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    helped = run(capsys, *words, "--help")[1]
+    for name in names:
+        (line,) = (line for line in err.splitlines() if line.startswith(f"  {name} "))
+        assert len(line.split()) > 2, "a name and what it is for"
+        assert line.partition(name)[2].strip() in " ".join(helped.split()), "the same words as in --help"
+    assert max(map(len, err.splitlines())) <= 80
+
+
+def test_every_output_option_knows_its_ending(capsys):
+    """An option that names a file and is not among the mistakes above would be forgotten here."""
+    outputs = set()
+    for words in [*COMMANDS[1:], ["compare"], ["reproduce"], ["prepare"]]:
+        helped = run(capsys, *words, "--help")[1]
+        outputs |= {option for option in ("--png", "--csv", "--export", "-o") if f"{option} F" in helped}
+        outputs |= set(re.findall(r"(--\w+) FILE", helped))
+    assert outputs == {"--png", "--csv", "--export", "-o", "--output", "--database"}
+
+
+def test_a_picture_is_written_whole(capsys, here, monkeypatch):
+    """A disk that fills up half-way leaves the old picture as it was."""
+    image = pytest.importorskip("PIL.Image")
+    (here / "old.png").write_text("old")
+
+    def full(self, file, **options):
+        Path(file).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(image.Image, "save", full)
+    code, _, err = run(capsys, "solve", "good.map", "0,0", "1,4", "--png", "old.png")
+    assert (code, err) == (2, "timebound: cannot write old.png: No space left on device\n")
+    assert (here / "old.png").read_text() == "old"
+    assert not list(here.glob(".*part"))
 
 
 def test_missing_pillow_names_the_fix(capsys, monkeypatch):
@@ -420,7 +565,7 @@ def test_process_exit_codes_and_quick_help(here):
 
     assert process("solve", "good.map", "0,0", "1,4").returncode == 0
     assert process("solve", "good.gr", "1", "4").returncode == 1
-    wrong = process("solve", "good.map", "0,0", "1,1")
+    wrong = process("solve", "good.map", "1,1", "0,0")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "Traceback" not in wrong.stderr
     script = (
@@ -428,6 +573,47 @@ def test_process_exit_codes_and_quick_help(here):
         "sys.exit(bool({'numpy', 'numba', 'PIL', 'tqdm'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, cwd=here).returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locales are named differently elsewhere")
+@pytest.mark.parametrize(
+    "locale",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""},
+        {"PYTHONIOENCODING": "latin-1"},
+    ],
+    ids=" ".join,
+)
+def test_every_terminal_can_print_it(here, locale):
+    """Papers have authors with letters that ASCII does not know, and so may files."""
+    (here / "köln.map").write_text(HEADER + ROWS)
+    environment = {**os.environ, **locale}
+    for words, code in (
+        (["algorithms"], 0),
+        (["maps", "info", "köln.map"], 0),
+        (["solve", "göteborg.map", "0", "0"], 2),
+    ):
+        command = [sys.executable, "-m", "timebound.cli", *words]
+        done = subprocess.run(command, capture_output=True, cwd=here, env=environment)
+        assert (done.returncode, b"Traceback" in done.stderr) == (code, False), done.stderr
+        assert done.stdout if code == 0 else done.stderr.startswith(b"timebound: there is no file")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
+def test_output_that_cannot_be_written_is_a_sentence(here):
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "timebound.cli", "algorithms"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=here)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "cannot write the output" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes close differently elsewhere")
+def test_no_output_at_all_is_no_error(here):
+    command = f"exec '{sys.executable}' -m timebound.cli algorithms >&-"
+    done = subprocess.run(["/bin/sh", "-c", command], stderr=subprocess.PIPE, text=True, cwd=here)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes close differently elsewhere")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -19,6 +20,40 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0].startswith("reached ")
     assert lines[1].startswith("reached ")
     assert lines[1].endswith(" True")
+
+
+def test_the_ratios_follow_from_the_times() -> None:
+    """Whoever divides the table's times gets the table's ratios."""
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ?([\d.]*)x? \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    (name, ours, nothing), *peers = rows
+    assert (name, nothing) == (r"timebound A\*", "")
+    assert len(peers) == 4
+    for peer, theirs, stated in peers:
+        digits = len(stated.replace(".", ""))
+        assert float(f"{float(theirs) / float(ours):.{digits}g}") == float(stated), peer
+
+
+def test_the_benchmark_prints_ratios_that_follow_from_its_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(README.parent / "benchmarks"))
+    run = importlib.import_module("run")
+    rows = [
+        {
+            "floor": 10.0, "expansions": 100, "planning": 1e-5,
+            "tba": dict.fromkeys(run.TBA_BUDGETS, (1e-05, 100)),
+            "learners": {spec: (1e-5, 100, 100) for spec, _, _ in run.LEARNERS},
+            "seconds": {"timebound": ours, "rival": theirs},
+        }
+        for ours, theirs in ((0.0012345, 0.0444), (0.0078901, 0.9999))
+    ]  # fmt: skip
+    report = {
+        "map": "m", "problems": 2, "repeats": 1, "timebound": "1", "bytes_per_cell": {"world": 2.0, "search": 8.0},
+        "tiny": {"512": 1.0, "8192": 1.0}, "embedded": {"512": 1.0}, "start": {"cold": 1.0, "warm": 1.0},
+        "speed": run.summary({"rows": rows, "versions": {"rival": "7"}}),
+    }  # fmt: skip
+    text = run.show(report)
+    (ours,) = re.findall(r"^timebound A\* +1 +([\d.]+)$", text, re.MULTILINE)
+    ((theirs, stated),) = re.findall(r"^rival +7 +([\d.]+) +([\d.]+)x$", text, re.MULTILINE)
+    assert float(f"{float(theirs) / float(ours):.3g}") == float(stated)
 
 
 @pytest.mark.parametrize("script", sorted(README.parent.glob("examples/*.py")), ids=lambda path: path.name)

@@ -12,7 +12,8 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -41,8 +42,16 @@ OPTIONS: tuple[tuple[str, type, str], ...] = (
 )
 
 
+# Endings that say what a file is: a database must not bear one of them.
+TAKEN = (".map", ".scen", ".npy", ".gr", ".gz", ".co", ".png", ".jpg", ".csv", ".json", ".parquet", ".html", ".md")
+
+
 class _Usage(Error):
     """A command line that cannot be understood."""
+
+
+class _Nothing(Exception):
+    """No command is named: its text lists all."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -69,6 +78,22 @@ class _Parser(argparse.ArgumentParser):
             message = f"{missing} {'are' if ',' in missing else 'is'} missing"
         message = message.removeprefix("argument ")
         raise _Usage(f"{message} (see {self.prog} --help)")
+
+    def menu(self) -> str:
+        """Every command that it has, each with its one line of help."""
+        (commands,) = (action for action in self._actions if isinstance(action, argparse._SubParsersAction))
+        names = [(choice.dest, choice.help or "") for choice in commands._choices_actions]
+        wide = max(len(name) for name, _ in names)
+        lines = [f"  {name:<{wide}}  {summary}" for name, summary in names]
+        return "\n".join(
+            [
+                f"usage: {self.prog} {commands.metavar} ...",
+                "",
+                *lines,
+                "",
+                f"{self.prog} {commands.metavar} --help tells more",
+            ]
+        )
 
     def refuse(self, extras: Sequence[str]) -> NoReturn:
         """Say what is wrong with arguments that nothing takes."""
@@ -457,7 +482,7 @@ example:
 
 
 def _solve(options: argparse.Namespace) -> int:
-    _check_outputs(options.png)
+    _check_output("--png", options.png, ".png", options.map)
     from .algorithms import parse_spec
     from .episode import solve
     from .lab.bench import database_for, open_world
@@ -502,9 +527,10 @@ def _solve(options: argparse.Namespace) -> int:
 def _story(opened: Opened, start: Any, goal: Any, result: Result) -> str:
     """A result for a person: each line a measure, what it was, and what belongs to it."""
     where = f"from {opened.words(start)} to {opened.words(goal)}"
+    walled = "" if opened.world.is_open(opened.world.place_of(goal)) else ", for the goal is in a wall"
     head = {
         "reached": f"reached: {where}",
-        "unreachable": f"unreachable: there is no way {where}",
+        "unreachable": f"unreachable: there is no way {where}{walled}",
         "move-limit": f"move-limit: gave up after {result.moves:,} moves {where}",
     }[result.status]
     spent = result.expansions_per_move
@@ -532,7 +558,8 @@ def _story(opened: Opened, start: Any, goal: Any, result: Result) -> str:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    _check_outputs(options.png, options.csv)
+    _check_output("--png", options.png, ".png", *options.paths)
+    _check_output("--csv", options.csv, ".csv", *options.paths)
     from .lab import bench
 
     specs = options.algorithm or ["a*"]
@@ -586,7 +613,7 @@ def _compare(options: argparse.Namespace) -> int:
     from .lab import bench
     from .lab.compare import compare, differences
     from .lab.report import html, markdown
-    from .whole import make_folder, write_whole
+    from .whole import write_whole
 
     entries = bench.cross(options.algorithm or ["a*"], options.budget.split(","))
     folder = Path(options.output)
@@ -600,8 +627,8 @@ def _compare(options: argparse.Namespace) -> int:
             progress=bar,
         )
         setting = _setting(options)
-        make_folder(folder)
-        records = bench.run(tasks, entries, setting, jobs=options.jobs, progress=bar)
+        with _folder(folder):
+            records = bench.run(tasks, entries, setting, jobs=options.jobs, progress=bar)
     document = compare(records, entries, _caption(tasks) + ".")
     pictures = {}
     for number, chart in enumerate(chart for section in document.sections for chart in section.finding.charts):
@@ -639,9 +666,9 @@ def _reproduce(options: argparse.Namespace) -> int:
     for file in options.export:
         if Path(file).suffix.lower() not in (".parquet", ".csv"):
             raise Error(f"records are exported to a .parquet or .csv file, not to {file}")
+        _check_output("--export", file, Path(file).suffix)
     maps, jobs = Maps.at(options.maps), _jobs(options)
     folder = make_folder(options.output or f"timebound-{options.paper}")
-    _check_outputs(None, *options.export)
     with _Bar() as bar:
         outcome = reproduce(
             paper,
@@ -674,7 +701,9 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _prepare(options: argparse.Namespace) -> int:
-    _check_outputs(None, options.output)
+    _check_output("-o", options.output, None, options.map)
+    if Path(options.output).suffix.lower() in TAKEN:
+        raise Error(f"-o writes a database, so its name ends in .db or the like, not in {Path(options.output).suffix}")
     import time
 
     from .algorithms import parse_spec
@@ -761,7 +790,8 @@ def _trade_off(summary: Sequence[dict[str, Any]]) -> Any:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    _check_outputs(options.png, options.output)
+    _check_output("-o", options.output, ".map")
+    _check_output("--png", options.png, ".png", options.output)
     import inspect
 
     from .lab.bench import Opened
@@ -809,7 +839,7 @@ def _info(options: argparse.Namespace) -> int:
 
 
 def _scale(options: argparse.Namespace) -> int:
-    _check_outputs(options.output)
+    _check_output("-o", options.output, ".map", options.map)
     from .lab.bench import Opened, open_world
 
     opened = open_world(options.map, threshold=options.threshold)
@@ -937,13 +967,10 @@ def _warmup(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    if options.problems < 1:
-        raise Error(f"problems is how many to race on, at least 1, not {options.problems}")
+    at_least(1, options.problems, "problems is how many to race on")
     folder = Path(options.output)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise Error(f"cannot make the folder {folder}: {error.strerror}") from None
+    if not folder.absolute().parent.is_dir():
+        raise Error(f"cannot make the folder {folder}: there is no folder {folder.parent}")
     from . import pictures
 
     pictures.require()
@@ -951,13 +978,13 @@ def _demo(options: argparse.Namespace) -> int:
     from .episode import solve
     from .lab import bench
     from .warm import warm
+    from .whole import make_folder
     from .worlds.generate import caves
     from .worlds.grid import Grid
 
     map_path, picture_path = folder / "caves.map", folder / "race.png"
     cells = caves((options.size, options.size), seed=options.seed)
 
-    # IDA* is for puzzles: on a map it would not end today.
     # IDA* would take hours, and databases must be prepared first.
     rivals = [algorithm for algorithm in REGISTRY.values() if algorithm.name != "ida*" and not algorithm.database]
 
@@ -965,6 +992,7 @@ def _demo(options: argparse.Namespace) -> int:
         if compiled:
             _note(f"compiled {step} in {seconds:.0f} s (once per machine)")
 
+    make_folder(folder)
     _note(f"getting {len(rivals)} algorithms ready")
     warm(report, kinds=["grid"], algorithms=rivals)
     Grid(cells).save(map_path)
@@ -992,7 +1020,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _no_action(options: argparse.Namespace) -> int:
-    raise _Usage("say what to do with maps: generate, info or scale (see timebound maps --help)")
+    raise _Nothing(options.parser.menu())
 
 
 # --------------------------------------------------------------------------------------------- manners
@@ -1022,20 +1050,53 @@ class _Bar:
         self._bar.update(done - self._bar.n)
 
 
-def _check_outputs(picture: str | None, *others: str | None) -> None:
-    """Find out before the work, not after it, that its results have nowhere to go."""
-    for file in (picture, *others):
-        if file is None:
-            continue
-        path = Path(file)
+def _check_output(option: str, file: str | None, ending: str | None, *inputs: str) -> None:
+    """Find out before the work, not after it, that its results have nowhere to go.
+
+    The name must end as what is written does, and must not be that of a file which is read.
+    """
+    if file is None:
+        return
+    path = Path(file)
+    try:
         if path.is_dir():
             raise Error(f"cannot write {file}: it is a folder, and a file name is needed")
         if not path.parent.is_dir():
             raise Error(f"cannot write {file}: there is no folder {path.parent}")
-    if picture is not None:
+        if ending is not None and path.suffix.lower() != ending.lower():
+            raise Error(f"{option} writes a {ending} file, and {file} does not end in {ending}")
+        if any(_same_file(path, Path(other)) for other in inputs):
+            raise Error(f"{option} would write over {file}, which is to be read; choose another name")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise Error(f"cannot write {file}: permission denied")
+    except (OSError, ValueError) as problem:  # too long a name, or a zero byte in it
+        raise Error(f"cannot write {file}: {getattr(problem, 'strerror', None) or problem}") from None
+    if ending == ".png":
         from .pictures import require
 
         require()
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.absolute() == other.absolute()
+
+
+@contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    """A folder for results; if a mistake is found after all, one that was made for them is taken away again."""
+    from .whole import make_folder
+
+    new = not folder.exists()
+    make_folder(folder)
+    try:
+        yield
+    except Error:
+        if new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _print_json(value: Any) -> None:
@@ -1053,21 +1114,44 @@ def _say(text: str, options: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # names and authors have letters that not every terminal knows
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
-        return code
+        try:
+            code = _run(list(sys.argv[1:] if argv is None else argv))
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return code
+        except _Nothing as menu:
+            print(menu, file=sys.stderr)
+        except MemoryError:
+            _note("there is not enough memory for this")
+        except Error as error:
+            _note(str(error))
+        return MISTAKE
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Nothing more may be written, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has seen enough.
+        _silence()
         return SOLVED
-    except MemoryError:
-        _note("there is not enough memory for this")
-    except Error as error:
-        _note(" ".join(str(error).split()))
-    return MISTAKE
+    except OSError as problem:
+        _silence()
+        with suppress(OSError):
+            what = f"cannot use {problem.filename}" if problem.filename else "cannot write the output"
+            _note(f"{what}: {problem.strerror or problem}")
+        return MISTAKE
+
+
+def _silence() -> None:
+    """Nothing more may be written, not even at exit."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(argv: list[str]) -> int:
@@ -1082,7 +1166,7 @@ def _run(argv: list[str]) -> int:
     if extras:
         own.refuse(extras)
     if options.command is None:
-        parser.error("say what to do: solve, bench, maps, algorithms, warmup or demo")
+        raise _Nothing(parser.menu())
     return _interruptible(lambda: options.function(options))
 
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from .algorithms import Spec, parse_spec
-from .errors import MoveError, ProblemError, SpecError, WorldError
+from .algorithms import Spec, check_refusal, parse_spec
+from .errors import MoveError, ProblemError, SpecError, WorldError, at_least, check_world
 from .kernels import loop
 from .kernels.best_first import SEARCH
 from .kernels.layout import COUNTS, WEIGHT_ONE
 from .kernels.paths import count_non_optimal, walk
 from .kernels.workspace import Workspace, records
+from .words import shown
 from .worlds.changes import ChangeLog, Schedule
 from .worlds.grid import Grid
 
 __all__ = ["Agent", "Budget", "Convergence", "Result", "Validation", "agent", "converge", "solve", "validate"]
 
 UNLIMITED = 1 << 60
+_LONGEST_WAIT = 10_000_000  # ticks at a time: each has a place in the books
+_RAREST_CHANGE = 1_000_000  # ticks from one change to the next
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
 _LONGEST = 86_400_000.0  # milliseconds in a day
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
@@ -48,6 +52,8 @@ class AnyWorld(Protocol):
 
     def view_for(self, goal: int) -> Any: ...
     def state_of(self, point: Any, what: str = ...) -> int: ...
+    def place_of(self, point: Any, what: str = ...) -> int: ...
+    def is_open(self, state: int) -> bool: ...
     def point_of(self, state: int) -> Any: ...
     def points_of(self, states: np.ndarray) -> Any: ...
     def path_states(self, path: Any) -> np.ndarray: ...
@@ -69,9 +75,13 @@ milliseconds=None))
 
     def __post_init__(self) -> None:
         if self.expansions is not None:
-            _whole("a budget in expansions per move", self.expansions)
-        if self.milliseconds is not None and not 0 < self.milliseconds < _LONGEST:
-            raise SpecError(f"a time budget is above zero and below a day, not {self.milliseconds} ms")
+            _count("a budget in expansions per move", self.expansions)
+        if self.milliseconds is not None:
+            number = isinstance(self.milliseconds, (int, float, np.integer, np.floating))
+            if not number or isinstance(self.milliseconds, bool) or not 0 < self.milliseconds < _LONGEST:
+                raise SpecError(
+                    f"a time budget is a number of ms above 0 and below a day, not {shown(self.milliseconds)}"
+                )
         if self.expansions is not None and self.milliseconds is not None:
             raise SpecError("a budget is a number of expansions or a time, not both")
 
@@ -80,7 +90,9 @@ milliseconds=None))
         """A budget from ``100``, ``"100"``, ``"2ms"``, ``"500us"`` or None."""
         if isinstance(value, Budget):
             return value
-        wrong = SpecError(f"a budget is a whole number of expansions (100) or a time ('2ms', '500us'), not {value!r}")
+        wrong = SpecError(
+            f"a budget is a whole number of expansions (100) or a time ('2ms', '500us'), not {shown(value)}"
+        )
         if value is None:
             return cls()
         if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
@@ -146,11 +158,9 @@ class Result:
         return record
 
 
-def _whole(what: str, value: Any) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise SpecError(f"{what} must be a whole number of at least 1, not {value!r}")
-    if value >= UNLIMITED:
-        raise SpecError(f"{what} cannot be as large as {value}; leave it out for no limit")
+def _count(what: str, value: Any, most: int = UNLIMITED - 1) -> int:
+    """How many of something: at least one, and so few that kernels can count them."""
+    return at_least(1, value, f"{what} must be a whole number", most)
 
 
 def _plain(point: Any) -> Any:
@@ -214,17 +224,19 @@ class Agent:
         database: Any = None,
     ) -> None:
         self.spec = parse_spec(spec)
+        check_world(world)
         self.world = world
         self.budget = Budget.of(budget)
         if database is not None and not self.spec.algorithm.database:
             raise SpecError(f"{self.spec.algorithm.name} uses no database")
         self._database = {"database": database} if self.spec.algorithm.database else {}
-        _whole("commit, the number of moves per decision,", commit)
+        _count("commit, the number of moves per decision,", commit)
         if move_limit is not None:
-            _whole("move_limit", move_limit)
+            _count("move_limit", move_limit)
         self._check_refusal()
         here = world.state_of(start, "start")
-        there = world.state_of(goal, "goal")
+        there = world.place_of(goal, "goal")  # it may be blocked now, as it may be later
+        self._goal = there
         self._view = world.view_for(there)
         self._borrow(there)
         self._trail, self._spent = Diary(), Diary()
@@ -247,16 +259,14 @@ class Agent:
         self._release = weakref.finalize(self, self._planner.release)
 
     def _check_refusal(self) -> None:
-        algorithm = self.spec.algorithm
-        refusal = algorithm.refuses(self.world) if algorithm.refuses else None
-        if refusal:
-            raise SpecError(f"{algorithm.name}: {refusal}")
+        check_refusal(self.spec.algorithm, self.world)
 
     @property
     def done(self) -> bool:
         """Whether the episode is over: the goal reached, proved unreachable, or the moves used up.
 
-        A proof that there is no way holds until the world is edited; then the agent has more to do.
+        A proof that there is no way holds until the world is edited; then the agent has more to do. While the goal
+        itself is blocked that is proof enough, for a new agent as for one on its way.
         """
         return self.status != "active"
 
@@ -264,6 +274,8 @@ class Agent:
     def status(self) -> str:
         """``active``, ``reached``, ``unreachable`` (in the world as it is now) or ``move-limit``."""
         status = int(self._note["status"][0])
+        if status in (loop.ACTIVE, loop.UNREACHABLE) and not self.world.is_open(self._goal):
+            return "unreachable"
         if status == loop.UNREACHABLE and self.world.changes.edited[0] != self._proved:
             return "active"
         return _STATUS.get(status, "active")
@@ -317,7 +329,7 @@ class Agent:
 
     def run(self, ticks: int | None = None) -> Agent:
         """Step until the episode is over, or for so many ticks, in one compiled call."""
-        self._run(UNLIMITED >> 1 if ticks is None else int(ticks))
+        self._run(UNLIMITED >> 1 if ticks is None else _count("ticks", ticks, UNLIMITED >> 1))
         return self
 
     def restart(self) -> Agent:
@@ -357,7 +369,7 @@ class Agent:
 
     def wait(self, ticks: int = 1) -> Agent:
         """Let so many ticks pass without planning or moving; they count as waits."""
-        _whole("ticks", ticks)
+        _count("ticks", ticks, _LONGEST_WAIT)
         self._spent.add_zeros(self.ticks, ticks)
         self._note["spent_from"] = self._spent.begins
         self._note["lag"] += ticks if self.moves == 0 else 0
@@ -404,7 +416,7 @@ class Agent:
                 break
             elif status == loop.UNREACHABLE:
                 self._wake()
-        if self.done and self._release.alive:
+        if self._note["status"][0] != loop.ACTIVE and self.done and self._release.alive:
             # The arrays go to the next agent; only their size is remembered.
             self._memory_bytes = self._planner.memory_bytes()
             self._release()
@@ -455,23 +467,31 @@ class Agent:
             astray=int(counts["astray"][0]),
             planning_seconds=float(self._note["nanoseconds"][0]) * 1e-9,
             memory_states=int(self._note["peak"][0]),
-            memory_bytes=self._memory_bytes if self.done else self._planner.memory_bytes(),
+            memory_bytes=self._planner.memory_bytes() if self._release.alive else self._memory_bytes,
             optimal=best,
             suboptimality=ratio,
         )
 
     def _optimum(self, optimal: float | str | None, trail: np.ndarray) -> float | None:
+        _check_optimal(optimal)
         if optimal is None:
             return None
-        if optimal != "compute":
-            if isinstance(optimal, str) or not optimal >= 0:
-                raise SpecError(f"optimal is the optimal cost, None or 'compute', not {optimal!r}")
+        if not isinstance(optimal, str):
             return float(optimal)
         start, goal = (self.world.point_of(int(state)) for state in (trail[0], self._note["goal"][0]))
         try:
             return _optimum(self.world, start, goal)
         except ProblemError:  # an edit has since walled in the very cell
             return None
+
+
+def _check_optimal(optimal: Any) -> None:
+    """Before the walk, not after it."""
+    if optimal is None or (isinstance(optimal, str) and optimal == "compute"):
+        return
+    number = isinstance(optimal, (int, float, np.integer, np.floating)) and not isinstance(optimal, bool)
+    if not number or not optimal >= 0 or (isinstance(optimal, int) and optimal > 1 << 1000):
+        raise SpecError(f"optimal is the optimal cost, None or 'compute', not {shown(optimal)}")
 
 
 def _optimum(world: AnyWorld, start: Any, goal: Any) -> float | None:
@@ -559,13 +579,16 @@ def solve(
         "move_limit": move_limit,
         "database": database,
     }
+    _check_optimal(optimal)
     if changes is None:
         return Agent(spec, world, start, goal, **options).run().result(optimal, non_optimal=non_optimal)
-    best = _optimum(world, start, goal) if optimal == "compute" else optimal
-    every = changes.every
-    _whole("every, the ticks between changes,", every)
+    check_world(world)
+    if isinstance(changes, type) or not all(hasattr(changes, name) for name in ("every", "begin", "change")):
+        raise SpecError(f"changes is a schedule such as tb.RandomChanges(rate=5), not {shown(changes)}")
+    every = _count("every, the ticks between changes,", changes.every, _RAREST_CHANGE)
     if not isinstance(world, Grid):
         raise WorldError("changes on a schedule are for grids; edit a graph between an agent's steps instead")
+    best = _optimum(world, start, goal) if optimal == "compute" else optimal
     world = world.copy()
     changes.begin(world)
     walker = Agent(spec, world, start, goal, **options)
@@ -620,7 +643,7 @@ def converge(
     >>> result.converged, bool(result.costs[-1] == tb.solve(world, (0, 0), (2, 3), "a*").cost)
     (True, True)
     """
-    _whole("trials", trials)
+    _count("trials", trials)
     walker = Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit, database=database)
     costs: list[float] = []
     moves: list[int] = []
@@ -657,16 +680,24 @@ def validate(world: AnyWorld, path: Any, *, start: Any = None, goal: Any = None)
     Traceback (most recent call last):
     timebound.errors.MoveError: move 1, from (0, 0) to (1, 1), is not legal
     """
-    if not hasattr(path, "__len__") or len(path) == 0:
-        raise ProblemError("a path is a sequence of at least one state")
+    check_world(world)
+    listed = isinstance(path, Sequence) or (isinstance(path, np.ndarray) and path.ndim > 0)
+    if not listed or len(path) == 0:
+        raise ProblemError(f"a path is a sequence of at least one state, not {shown(path)}")
     states = world.path_states(path)
     first = world.state_of(path[0], "path's first state")
-    if start is not None and world.state_of(start, "start") != first:
-        raise MoveError(f"the path starts at {path[0]}, not at {start}")
-    if goal is not None and world.state_of(goal, "goal") != states[-1]:
-        raise MoveError(f"the path ends at {path[-1]}, not at {goal}")
+    if start is not None and world.place_of(start, "start") != first:
+        raise MoveError(f"the path starts at {_named(path[0])}, not at {_named(start)}")
+    if goal is not None and world.place_of(goal, "goal") != states[-1]:
+        raise MoveError(f"the path ends at {_named(path[-1])}, not at {_named(goal)}")
     legal, cost = walk(world.view, states)
     if legal < len(states) - 1:
-        here, there = (tuple(p.tolist()) if isinstance(p, np.ndarray) else p for p in path[legal : legal + 2])
+        here, there = (_named(point) for point in path[legal : legal + 2])
         raise MoveError(f"move {legal + 1}, from {here} to {there}, is not legal")
     return Validation(cost=float(cost), moves=len(states) - 1)
+
+
+def _named(point: Any) -> str:
+    """A place as the user wrote it."""
+    plain = _plain(point)
+    return shown(tuple(plain) if isinstance(plain, list) else plain)

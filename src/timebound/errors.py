@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from .words import shown
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -22,9 +24,12 @@ __all__ = [
     "as_array",
     "as_numbers",
     "at_least",
+    "check_world",
     "is_number",
     "nearest",
 ]
+
+_LONGEST = 500  # characters of a message: what a user gave may be a book
 
 
 class Error(Exception):
@@ -37,6 +42,24 @@ class Error(Exception):
     ...     print(error)
     there is no algorithm 'dijkstar'; did you mean 'dijkstra'?
     """
+
+    def __init__(self, message: str = "") -> None:
+        # Whatever the user's own names and values hold, it stays one line that a terminal can print.
+        super().__init__(_one_line(str(message)))
+
+
+def _one_line(text: str) -> str:
+    """The text without line breaks and control characters, and not too long.
+
+    >>> _one_line("not [[1 1]\\n [1 1]] but \\x1b[31m")
+    'not [[1 1]  [1 1]] but \\\\x1b[31m'
+    """
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST - 150]} ... {text[-140:]}"
+    if text.isprintable():
+        return text
+    spaced = " ".join(text.splitlines())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in spaced)
 
 
 class MapError(Error):
@@ -102,8 +125,8 @@ def is_number(value: Any) -> bool:
     return True
 
 
-def at_least(least: int, value: Any, what: str) -> int:
-    """A whole number that is not less, or a SpecError that begins with ``what`` it is.
+def at_least(least: int, value: Any, what: str, most: int | None = None) -> int:
+    """A whole number that is not less (nor more than ``most``), or a SpecError that begins with ``what`` it is.
 
     >>> at_least(1, 4, "jobs is how many threads to use")
     4
@@ -111,8 +134,28 @@ def at_least(least: int, value: Any, what: str) -> int:
     import numpy as np
 
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise SpecError(f"{what}, at least {least}, not {value!r}")
+        raise SpecError(f"{what}, at least {least}, not {shown(value)}")
+    if most is not None and value > most:
+        raise SpecError(f"{what}, at most {most}, not {shown(value)}")
     return int(value)
+
+
+def check_world(world: Any) -> None:
+    """A WorldError if this is not a world, with the call that makes one of it."""
+    if not isinstance(world, type) and all(hasattr(world, name) for name in ("state_of", "view_for", "changes")):
+        return
+    import numpy as np
+
+    if isinstance(world, (np.ndarray, list, tuple)):
+        remedy = "make one of an array with tb.Grid(array)"
+    elif hasattr(world, "tocoo"):
+        remedy = "make one of a SciPy matrix with tb.Graph.from_scipy(matrix)"
+    elif hasattr(world, "nodes") and hasattr(world, "edges"):
+        remedy = "make one of a networkx graph with tb.Graph.from_networkx(graph)"
+    else:
+        remedy = "make one with tb.Grid(array), or read one with tb.Grid.load(file)"
+    given = repr(world) if isinstance(world, (str, type)) else f"{type(world).__name__}"
+    raise WorldError(f"a world is a tb.Grid, tb.Graph or tb.TilePuzzle, not {given}; {remedy}")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import Error, MoveError
+from .errors import Error, MoveError, WorldError, at_least
+from .whole import replaced
 
 if TYPE_CHECKING:
     from .worlds.grid import Grid
@@ -45,11 +46,11 @@ def require() -> Any:
 
 
 def save(image: Any, path: str | Path) -> None:
-    """Write a PNG file."""
-    try:
-        image.save(path, format="PNG")
-    except OSError as error:
-        raise Error(f"cannot write {path}: {error.strerror or error}") from None
+    """Write a PNG file, whole or not at all."""
+    if Path(path).suffix.lower() != ".png":
+        raise Error(f"pictures are .png files, so the name ends in .png, not {path}")
+    with replaced(path) as beside:
+        image.save(beside, format="PNG")
 
 
 # ------------------------------------------------------------------------------------------------ maps
@@ -65,8 +66,9 @@ def draw(
     ring.
     """
     Image, ImageDraw, _ = require()
-    if size < 16:
-        raise Error(f"a picture's size is at least 16 pixels, not {size}")
+    at_least(16, size, "a picture's size is a whole number of pixels", 20_000)
+    if not hasattr(world, "costs"):
+        raise WorldError(f"only grids can be drawn, not {type(world).__name__}; tb.Grid(array) makes one of an array")
     named = {name: np.asarray(path).reshape(-1, 2) for name, path in (paths or {}).items()}
     rows, cols = world.shape
     zoom = size / max(rows, cols)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import reprlib
 from typing import Any
 
-__all__ = ["briefly", "some"]
+import numpy as np
+
+__all__ = ["shown", "some"]
 
 _LONGEST = 80
 # Long lists are cut before they are written out, not after.
@@ -13,12 +15,14 @@ _WRITER = reprlib.Repr()
 _WRITER.maxstring = _WRITER.maxother = _WRITER.maxlong = _LONGEST
 
 
-def briefly(value: Any) -> str:
+def shown(value: Any) -> str:
     """What a user gave, as Python writes it, in one short line for an error message.
 
-    >>> print(briefly([0] * 1000), briefly("two\\nlines"))
+    >>> print(shown([0] * 1000), shown("two\\nlines"))
     [0, 0, 0, 0, 0, 0, ...] 'two\\nlines'
     """
+    if isinstance(value, np.generic):
+        value = value.item()  # 3, not np.int64(3)
     try:
         text = " ".join(_WRITER.repr(value).split())
     except Exception:  # whatever the object does when asked; a whole number of 5000 digits raises too

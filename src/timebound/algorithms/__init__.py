@@ -6,10 +6,12 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from ..errors import SpecError, nearest
+from ..errors import SpecError
+from ..names import suggestion
+from ..words import shown
 from .registry import Algorithm, Parameter, Planner
 
-__all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "parse_spec"]
+__all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "check_refusal", "parse_spec"]
 
 FILES = (
     "complete",
@@ -51,7 +53,7 @@ def parse_spec(text: str | Spec) -> Spec:
     if isinstance(text, Spec):
         return text
     if not isinstance(text, str):
-        raise SpecError(f"an algorithm is named by a string like 'a*' or 'wa*:weight=2', not {text!r}")
+        raise SpecError(f"an algorithm is named by a string like 'a*' or 'wa*:weight=2', not {shown(text)}")
     return _parsed(text)
 
 
@@ -60,7 +62,7 @@ def _parsed(text: str) -> Spec:
     # Remembered, because a game asks for the same few specs thousands of times a second.
     name, colon, rest = text.strip().partition(":")
     if name not in REGISTRY:
-        raise SpecError(f"there is no algorithm {name!r}; {nearest(name, REGISTRY)}")
+        raise SpecError(f"there is no algorithm {shown(name)}; {suggestion(name, REGISTRY)}")
     algorithm = REGISTRY[name]
     given: dict[str, Any] = {}
     for part in rest.split(",") if colon else ():
@@ -71,3 +73,17 @@ def _parsed(text: str) -> Spec:
             raise SpecError(f"in {text!r}, {key.strip()} is given twice")
         given[key.strip()] = value.strip()
     return Spec(algorithm, algorithm.settle(given))
+
+
+def check_refusal(algorithm: Algorithm, world: Any) -> None:
+    """A SpecError if the algorithm cannot work in this world, which names those that can."""
+    reason = algorithm.refuses(world) if algorithm.refuses else None
+    if reason is None:
+        return
+    able = [other for other in REGISTRY.values() if not (other.refuses and other.refuses(world))]
+    lists = [
+        (kind, ", ".join(other.name for other in able if other.real_time == real_time))
+        for kind, real_time in (("real-time", True), ("complete", False))
+    ]
+    here = "; ".join(f"{kind}: {names}" for kind, names in lists if names)
+    raise SpecError(f"{algorithm.name}: {reason}; what works here is {here}")

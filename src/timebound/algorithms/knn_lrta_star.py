@@ -348,7 +348,7 @@ def needs_plain_grid(world: Any) -> str | None:
     """Databases are made for grids on which all cells cost the same."""
     if world.table == "dense" and getattr(world, "_costs", None) is None:
         return None
-    return "its databases are for grids whose cells all cost the same; use lrta* or k-lrta*"
+    return "its databases are for grids whose cells all cost the same"
 
 
 KNN_LRTA_STAR = Algorithm(

@@ -32,7 +32,7 @@ import numpy as np
 from ..errors import SpecError
 from ..kernels.edits import LogView
 from ..kernels.jit import inlined
-from ..kernels.layout import GROW, WEIGHT_ONE
+from ..kernels.layout import GROW, INFINITE, WEIGHT_ONE
 from ..kernels.learned import LearnedValues, cramped, learned
 from ..kernels.learning import FORGET, SPACE, VALUES, hopeless, mini_min, must_forget, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
@@ -137,7 +137,7 @@ class LrtaPlanner(Learner):
         steps, limit = depth, -1
         if gmax > 0:
             # A millionth more, so that a limit given to a few digits includes the steps it was meant to include.
-            limit = math.floor(gmax * world.unit * (1 + 1e-6))
+            limit = min(math.floor(gmax * world.unit * (1 + 1e-6)), INFINITE)
             # A state is expanded only if its steps end within the limit, so at most so many lie in a row.
             steps = max(1, limit // max(cheapest_step(world), 1))
         most = most_expanded(world, steps)
@@ -177,8 +177,10 @@ def most_expanded(world: Any, depth: int) -> int:
         ball = (2 * depth - 1) ** 2 if world.connectivity == 8 else 2 * depth * (depth - 1) + 1
         return int(min(ball, world.shape[0] * world.shape[1]))
     fan, ball, ply = int(widest(view)), 1, 1
-    for k in range(1, depth):
-        ply *= fan if k == 1 else max(fan - 1, 1)
+    if fan <= 2:  # no ply is larger than the first
+        ball = 1 + fan * (depth - 1)
+    for k in range(1, depth if fan > 2 else 1):
+        ply *= fan if k == 1 else fan - 1
         ball += ply
         if ball > 1 << 60:
             break

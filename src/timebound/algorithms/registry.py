@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..errors import SpecError, nearest
 from ..kernels.workspace import Searchable
+from ..words import shown
 from ..worlds.changes import ChangeLog
 
 __all__ = ["Algorithm", "Parameter", "Planner", "World"]
@@ -58,12 +59,12 @@ class Parameter:
                     raise ValueError
             else:
                 result = self.kind(value)
-        except (KeyError, ValueError):
-            raise SpecError(f"{algorithm}: {self.name} is {wanted}, not {value!r}") from None
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise SpecError(f"{algorithm}: {self.name} is {wanted}, not {shown(value)}") from None
         too_low = self.low is not None and not result >= self.low
         too_high = self.high is not None and not result <= self.high
         if too_low or too_high:
-            raise SpecError(f"{algorithm}: {self.name} is {wanted}, not {value!r}")
+            raise SpecError(f"{algorithm}: {self.name} is {wanted}, not {shown(value)}")
         return result
 
     def wanted(self) -> str:
@@ -103,7 +104,7 @@ class Algorithm:
         for name in given:
             if name not in known:
                 hint = nearest(name, known) if known else "it has none"
-                raise SpecError(f"{self.name} has no parameter {name!r}; {hint}")
+                raise SpecError(f"{self.name} has no parameter {shown(name)}; {hint}")
         return {
             name: parameter.parse(given[name], self.name) if name in given else parameter.default
             for name, parameter in known.items()

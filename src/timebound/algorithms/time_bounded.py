@@ -519,8 +519,9 @@ class TimeBoundedPlanner:
         follow["expansions"] = INFINITE if resources is None else max(1, int(resources * share + 1e-9))
         follow["traces"] = follow["traces_after"] = INFINITE
         if resources is not None and ratio > 0:
-            follow["traces"] = max(1, int((resources - follow["expansions"][0]) * ratio + 1e-9))
-            follow["traces_after"] = max(1, int(resources * ratio + 1e-9))
+            rest = resources - int(follow["expansions"][0])
+            follow["traces"] = min(max(1, int(rest * ratio + 1e-9)), INFINITE - 1)
+            follow["traces_after"] = min(max(1, int(resources * ratio + 1e-9)), INFINITE - 1)
         self.state = TimeBounded(
             self._workspace.table,
             self._workspace.queue,
@@ -583,7 +584,7 @@ def needs_both_ways(world: Any) -> str | None:
     """The family steps back along its own tree."""
     if world.undirected:
         return None
-    return "the agent must be able to step back, and this graph has one-way arcs; use a* or wa*"
+    return "the agent must be able to step back, and this graph has one-way arcs"
 
 
 _WEIGHT = Parameter("weight", float, 2.0, "how much more the heuristic counts", low=1.0, high=WEIGHT_MAX)

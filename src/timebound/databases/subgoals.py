@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..engine import Progress, on_dask, on_threads
-from ..errors import DatabaseError, SpecError, WorldError, at_least
+from ..errors import DatabaseError, SpecError, WorldError, at_least, check_world
 from ..kernels.best_first import SEARCH
 from ..kernels.climbing import compress
 from ..kernels.jit import sources_digest
@@ -109,6 +109,7 @@ def load_database(path: str | Path, world: Any) -> SubgoalDatabase:
     ...     print(tb.load_database(folder + "/rooms.db", world))
     <SubgoalDatabase of 50 records, 0.00 MB>
     """
+    check_world(world)
     header, arrays = files.read(path)
     if header["kind"] != KIND:
         raise DatabaseError(f"{path} is a database for {header['kind']}, not for {KIND}")
@@ -312,11 +313,12 @@ def prepare(
     Interrupted work goes on where it stopped: finished parts are kept beside the file until it is whole. The same
     seed gives the same bytes, whatever the number of jobs.
     """
+    check_world(world)
     if not isinstance(world, Grid):
         raise WorldError("subgoal databases are for grids")
     if world._costs is not None:
         raise WorldError("subgoal databases are for grids whose cells all cost the same")
-    records = at_least(1, records, "records is how many to make")
+    records = at_least(1, records, "records is how many to make", 100_000_000)
     seed = at_least(0, seed, "seed is a whole number")
     jobs = at_least(1, jobs, "jobs is how many threads or workers to use")
     if mode not in MODES:

@@ -108,9 +108,9 @@ class Opened:
         return isinstance(self.world, Grid)
 
     def place(self, text: str, what: str) -> Any:
-        """A place from the command line, as the world names it; an agent can stand there."""
+        """A place from the command line, as the world names it; it is on the map."""
         if self.is_grid:
-            match = re.fullmatch(r"\(?\s*(-?\d+)\s*,\s*(-?\d+)\s*\)?", text.strip(), re.ASCII)
+            match = re.fullmatch(r"\(?\s*(-?\d{1,99})\s*,\s*(-?\d{1,99})\s*\)?", text.strip(), re.ASCII)
             if match is None:
                 raise ProblemError(f"the {what} is written row,col, such as 12,34, not {text.strip()!r}")
             point: Any = int(match[1]), int(match[2])
@@ -121,7 +121,7 @@ class Opened:
             if not first <= int(text) <= last:
                 raise ProblemError(f"the {what} {int(text)} is not among the nodes {first} to {last}")
             point = int(text) - self.first
-        self.world.state_of(point, what)
+        self.world.place_of(point, what)
         return point
 
     def plain(self, point: Any) -> Any:

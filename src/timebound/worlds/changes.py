@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import SpecError, WorldError
+from ..errors import SpecError, WorldError, at_least
 from ..kernels.edits import LogView
-from ..words import briefly
+from ..words import shown
 
 __all__ = ["ChangeLog", "RandomChanges", "Schedule"]
 
@@ -57,7 +57,7 @@ class ChangeLog:
     def since(self, count: int) -> list[Arc] | None:
         """(from, to, +1 dearer or -1 cheaper) for each arc changed after ``count``; None if that is too long ago."""
         if not isinstance(count, (int, np.integer)) or not 0 <= count <= self.count:
-            raise SpecError(f"count is what `changes.count` said before, from 0 to {self.count}, not {briefly(count)}")
+            raise SpecError(f"count is what `changes.count` said before, from 0 to {self.count}, not {shown(count)}")
         ring = len(self.view.entries)
         if self.count - count > ring:
             return None
@@ -150,12 +150,10 @@ class RandomChanges:
 
     def __init__(self, rate: float, *, every: int = 10, seed: int = 0) -> None:
         if not isinstance(rate, (int, float, np.number)) or not 0 < rate <= 100:
-            raise SpecError(f"a change rate is a percentage above 0, up to 100, not {rate!r}")
-        if not isinstance(every, (int, np.integer)) or isinstance(every, bool) or every < 1:
-            raise SpecError(f"changes come after a whole number of ticks, at least 1, not {every!r}")
-        if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-            raise SpecError(f"a seed is a whole number of at least 0, not {seed!r}")
-        self.rate, self.every, self.seed = float(rate), int(every), int(seed)
+            raise SpecError(f"a change rate is a percentage above 0, up to 100, not {shown(rate)}")
+        self.rate = float(rate)
+        self.every = at_least(1, every, "changes come after a whole number of ticks")
+        self.seed = at_least(0, seed, "a seed is a whole number")
 
     def begin(self, world: Any) -> None:
         """Remember the map as it is at first, and begin the same random numbers again."""

@@ -18,7 +18,7 @@ from ..kernels import views
 from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
 from ..kernels.views import GraphView
-from ..words import briefly
+from ..words import shown
 from .changes import ChangeLog
 from .mapfile import read_dimacs
 from .opening import check_nodes
@@ -79,7 +79,7 @@ class Graph:
         source, target = self._ends(sources, "sources"), self._ends(targets, "targets")
         length = np.ones(len(source)) if costs is None else as_numbers(costs, "costs").ravel()
         if nodes is not None and (not isinstance(nodes, (int, np.integer)) or isinstance(nodes, bool)):
-            raise WorldError(f"nodes is how many nodes there are, a whole number, not {briefly(nodes)}")
+            raise WorldError(f"nodes is how many nodes there are, a whole number, not {shown(nodes)}")
         if not len(source) == len(target) == len(length):
             raise WorldError(
                 f"arcs need as many sources as targets and costs, not {len(source)}, {len(target)} and {len(length)}"
@@ -88,7 +88,7 @@ class Graph:
         if n < 1:
             raise WorldError("a graph needs at least one node")
         if n > _MOST_NODES:
-            raise WorldError(f"a graph has at most {_MOST_NODES} nodes, not {briefly(n)}")
+            raise WorldError(f"a graph has at most {_MOST_NODES} nodes, not {shown(n)}")
         check_nodes(f"the graph has {n} nodes and {len(source)} arcs", n, len(source), WorldError)
         self.labels, self._numbers = self._named(labels, n)
         out = np.flatnonzero((source < 0) | (source >= n) | (target < 0) | (target >= n))
@@ -98,7 +98,7 @@ class Graph:
         bad = np.flatnonzero(~(np.isfinite(length) & (length > 0)))
         if len(bad):
             k = bad[0]
-            here, there = (briefly(self.point_of(int(end[k]))) for end in (source, target))
+            here, there = (shown(self.point_of(int(end[k]))) for end in (source, target))
             raise WorldError(f"the arc {here} -> {there} costs {length[k]}; costs are positive, finite numbers")
         if not directed:
             source, target = np.concatenate([source, target]), np.concatenate([target, source])
@@ -226,7 +226,7 @@ class Graph:
         if isinstance(kind, str):
             if kind not in _KINDS:
                 raise WorldError(
-                    f"there is no heuristic {briefly(kind)}; known are {', '.join(_KINDS)}, a mapping or a function"
+                    f"there is no heuristic {shown(kind)}; known are {', '.join(_KINDS)}, a mapping or a function"
                 )
             if kind in ("euclidean", "great-circle"):
                 self._use_positions(coordinates, kind)
@@ -236,7 +236,7 @@ class Graph:
             self._vectors = kind
             self.view = self.view._replace(kind=views.VECTOR)
         else:
-            raise WorldError(f"a heuristic is a name, a mapping or a function, not {briefly(kind)}")
+            raise WorldError(f"a heuristic is a name, a mapping or a function, not {shown(kind)}")
 
     def _use_positions(self, coordinates: Any, kind: str) -> None:
         if coordinates is None:
@@ -247,7 +247,7 @@ class Graph:
             raise WorldError(f"coordinates must have shape ({self.states}, 2), not {given.shape}")
         lost = np.flatnonzero(~np.isfinite(given).all(axis=1))
         if len(lost):
-            raise WorldError(f"the coordinates of node {briefly(self.point_of(int(lost[0])))} are not finite numbers")
+            raise WorldError(f"the coordinates of node {shown(self.point_of(int(lost[0])))} are not finite numbers")
         if np.abs(given).max() > _FARTHEST:
             raise WorldError(f"coordinates must lie between -{_FARTHEST:g} and {_FARTHEST:g}")
         position = np.zeros((self.states, 3))
@@ -269,7 +269,7 @@ class Graph:
 
     def _use_landmarks(self, count: int) -> None:
         if not isinstance(count, int) or not 1 <= count <= 64:
-            raise WorldError(f"landmarks is a whole number from 1 to 64, not {briefly(count)}")
+            raise WorldError(f"landmarks is a whole number from 1 to 64, not {shown(count)}")
         count = min(count, self.states)
         backward = self._reversed()
         there = np.empty((count, self.states), np.int64)
@@ -310,8 +310,8 @@ class Graph:
         try:
             vector = self._vectors(name) if callable(self._vectors) else self._vectors[name]
         except KeyError:
-            raise ProblemError(f"the heuristic has no vector for the goal {briefly(name)}") from None
-        whose = f"the heuristic's vector for {briefly(name)}"
+            raise ProblemError(f"the heuristic has no vector for the goal {shown(name)}") from None
+        whose = f"the heuristic's vector for {shown(name)}"
         array = as_numbers(vector, whose)
         if array.shape != (self.states,):
             raise WorldError(f"{whose} has shape {array.shape}, not ({self.states},)")
@@ -339,12 +339,12 @@ class Graph:
         """
         if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
             hint = "Graph.from_scipy takes sparse matrices, and networkx.Graph(...) makes a graph of dicts and arrays"
-            raise WorldError(f"from_networkx takes a networkx graph, not {briefly(graph)}; {hint}")
+            raise WorldError(f"from_networkx takes a networkx graph, not {shown(graph)}; {hint}")
         for what, name in (("weight", weight), ("coordinates", coordinates)):
             try:
                 hash(name)
             except TypeError:
-                raise WorldError(f"{what} is the name of an attribute, not {briefly(name)}") from None
+                raise WorldError(f"{what} is the name of an attribute, not {shown(name)}") from None
         labels = list(graph.nodes)
         number = {label: k for k, label in enumerate(labels)}
         edges = list(graph.edges(data=True))
@@ -356,7 +356,7 @@ class Graph:
         if coordinates is not None:
             missing = [label for label in labels if coordinates not in graph.nodes[label]]
             if missing:
-                raise WorldError(f"node {briefly(missing[0])} has no attribute {briefly(coordinates)}")
+                raise WorldError(f"node {shown(missing[0])} has no attribute {shown(coordinates)}")
             options["coordinates"] = [graph.nodes[label][coordinates] for label in labels]
         return cls(
             np.array(sources, np.int64), np.array(targets, np.int64), costs,
@@ -455,12 +455,18 @@ class Graph:
             try:
                 return self._numbers[point]
             except (KeyError, TypeError):
-                raise ProblemError(f"the {what} {briefly(point)} is not a node of this graph") from None
+                raise ProblemError(f"the {what} {shown(point)} is not a node of this graph") from None
         if not isinstance(point, (int, np.integer)) or isinstance(point, bool):
-            raise ProblemError(f"the {what} must be a whole number from 0 to {self.states - 1}, not {briefly(point)}")
+            raise ProblemError(f"the {what} must be a whole number from 0 to {self.states - 1}, not {shown(point)}")
         if not 0 <= point < self.states:
-            raise ProblemError(f"the {what} {briefly(int(point))} is not among the nodes 0 to {self.states - 1}")
+            raise ProblemError(f"the {what} {shown(int(point))} is not among the nodes 0 to {self.states - 1}")
         return int(point)
+
+    place_of = state_of  # nodes are never blocked, only arcs
+
+    def is_open(self, state: int) -> bool:
+        """Whether an agent could be there: yes."""
+        return True
 
     def point_of(self, state: int) -> Any:
         """The name of a node."""
@@ -502,7 +508,7 @@ class Graph:
         given = as_numbers(cost, "a cost")
         if given.shape != () or not (np.isfinite(given) and given > 0):
             raise WorldError(
-                f"a cost must be a positive, finite number, not {briefly(cost)}; use block() to close an arc"
+                f"a cost must be a positive, finite number, not {shown(cost)}; use block() to close an arc"
             )
         cost = float(given)
         units = cost * self._scale_used
@@ -548,7 +554,7 @@ class Graph:
             row = slice(int(self.view.first[u]), int(self.view.first[u + 1]))
             match = np.flatnonzero(self.view.head[row] == v)
             if len(match) == 0:
-                here, there = briefly(self.point_of(u)), briefly(self.point_of(v))
+                here, there = shown(self.point_of(u)), shown(self.point_of(v))
                 raise WorldError(f"there is no arc from {here} to {there}")
             found.append(row.start + int(match[0]))
         return found
@@ -577,7 +583,7 @@ class Graph:
 def _what_instead(given: Any) -> str:
     """A sentence for who gave one thing in place of arrays of arcs."""
     if isinstance(given, (str, bytes, os.PathLike)):
-        return f"a graph is made from arrays of arcs; Graph.load(file) opens the file {briefly(str(given))}"
+        return f"a graph is made from arrays of arcs; Graph.load(file) opens the file {shown(str(given))}"
     if hasattr(given, "is_directed"):
         return "a graph is made from arrays of arcs; Graph.from_networkx(graph) takes a networkx graph"
     if hasattr(given, "tocoo"):
@@ -594,7 +600,7 @@ def _check_weights(edges: list[tuple[Any, Any, dict[Any, Any]]], weight: Hashabl
             found = True
             if not is_number(data[weight]):
                 raise WorldError(
-                    f"the {briefly(weight)} of the edge {briefly(u)} - {briefly(v)} is {briefly(data[weight])}, "
+                    f"the {shown(weight)} of the edge {shown(u)} - {shown(v)} is {shown(data[weight])}, "
                     "and it must be a number"
                 )
         elif not found:
@@ -602,7 +608,7 @@ def _check_weights(edges: list[tuple[Any, Any, dict[Any, Any]]], weight: Hashabl
     if edges and not found and (others or weight != "weight"):
         known = [str(name) for name in others]
         there = nearest(str(weight), known) if known else "no edge has a number at all"
-        raise WorldError(f"no edge has the attribute {briefly(weight)}; {there} (weight=None: every edge costs 1)")
+        raise WorldError(f"no edge has the attribute {shown(weight)}; {there} (weight=None: every edge costs 1)")
 
 
 def _name_of(labels: list[Any] | None, state: int) -> Any:

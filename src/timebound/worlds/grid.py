@@ -18,7 +18,7 @@ from ..errors import MapError, ProblemError, WorldError, as_array, as_numbers, i
 from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
 from ..kernels.views import GridView, TerrainView
-from ..words import briefly
+from ..words import shown
 from .changes import ChangeLog
 from .mapfile import passable, read_map, write_map
 from .rasters import IMAGES, read_bright, read_ros
@@ -87,11 +87,11 @@ class Grid:
         if array.dtype.kind not in "biuf":
             raise WorldError(f"a grid needs an array of booleans or numbers, not of {str(array.dtype)[:60]}")
         if not isinstance(connectivity, (int, np.integer)) or connectivity not in (4, 8):
-            raise WorldError(f"connectivity is 4 or 8, not {briefly(connectivity)}")
+            raise WorldError(f"connectivity is 4 or 8, not {shown(connectivity)}")
         if not isinstance(corners, str) or corners not in _CORNERS:
-            raise WorldError(f"corners is 'never', 'one' or 'always', not {briefly(corners)}")
+            raise WorldError(f"corners is 'never', 'one' or 'always', not {shown(corners)}")
         if not isinstance(diagonal, (int, float, np.integer, np.floating)) or not 1.0 <= diagonal < 100.0:
-            raise WorldError(f"the diagonal cost must be from 1 to 100 straight steps, not {briefly(diagonal)}")
+            raise WorldError(f"the diagonal cost must be from 1 to 100 straight steps, not {shown(diagonal)}")
         _check_size(array.shape, float(diagonal))
         self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
         self.connectivity = int(connectivity)
@@ -211,7 +211,7 @@ class Grid:
         ground, as in the maps of ROS (``from_ros``), or anything else.
         """
         if threshold is not None and not (_is_whole(threshold) and 0 <= threshold <= 255):
-            raise MapError(f"a threshold is a whole number from 0 to 255, not {briefly(threshold)}")
+            raise MapError(f"a threshold is a whole number from 0 to 255, not {shown(threshold)}")
         bright = read_bright(path)
         if threshold is None:
             threshold = 128
@@ -249,11 +249,11 @@ class Grid:
         """
         for what, bound in (("occupied", occupied), ("free", free)):
             if not _is_whole(bound) or not 0 <= bound <= 100:
-                raise WorldError(f"{what} is a whole number from 0 to 100, not {briefly(bound)}")
+                raise WorldError(f"{what} is a whole number from 0 to 100, not {shown(bound)}")
         if free >= occupied:
             raise WorldError(f"free is {free}, and it must be less than occupied, which is {occupied}")
         if not isinstance(unknown, str) or unknown not in ("wall", "free"):
-            raise WorldError(f"unknown cells are a 'wall' or 'free', not {briefly(unknown)}")
+            raise WorldError(f"unknown cells are a 'wall' or 'free', not {shown(unknown)}")
         array = _array_of(values)
         _check_occupancy(array)
         ground = (array < occupied) if unknown == "free" else (array >= 0) & (array <= free)
@@ -291,7 +291,7 @@ class Grid:
     def scale(self, factor: int) -> Grid:
         """A grid in which every cell has become ``factor`` x ``factor`` cells, as the papers enlarge maps."""
         if not _is_whole(factor) or factor < 1:
-            raise WorldError(f"a grid is scaled by a whole number of at least 1, not {briefly(factor)}")
+            raise WorldError(f"a grid is scaled by a whole number of at least 1, not {shown(factor)}")
         _check_size((self.shape[0] * int(factor), self.shape[1] * int(factor)), self.diagonal)
         cells = self.free if self._costs is None else self.costs
         larger = Grid(cells.repeat(factor, 0).repeat(factor, 1), **self._options())
@@ -376,6 +376,15 @@ class Grid:
             raise ProblemError(f"the {what} ({row}, {col}) is in a wall")
         return (row + 1) * self._width + col + 1
 
+    def place_of(self, point: Any, what: str = "point") -> int:
+        """The same, whether the cell is free now or not."""
+        row, col = self._point(point, what)
+        return (row + 1) * self._width + col + 1
+
+    def is_open(self, state: int) -> bool:
+        """Whether an agent could be there now."""
+        return bool(self._free[state])
+
     def _point(self, point: Any, what: str) -> Point:
         given: list[Any] = []
         exact = False
@@ -387,10 +396,10 @@ class Grid:
             except (TypeError, ValueError, OverflowError):
                 pass
         if not exact:
-            raise ProblemError(f"the {what} must be two whole numbers (row, col), not {briefly(point)}")
+            raise ProblemError(f"the {what} must be two whole numbers (row, col), not {shown(point)}")
         row, col = (int(k) for k in given)
         if not (0 <= row < self.shape[0] and 0 <= col < self.shape[1]):
-            place = f"({briefly(row)}, {briefly(col)})"
+            place = f"({shown(row)}, {shown(col)})"
             raise ProblemError(f"the {what} {place} is off the map of {self.shape[0]} rows and {self.shape[1]} columns")
         return row, col
 
@@ -565,7 +574,7 @@ class Grid:
         except TypeError:
             points = None
         if points is None or isinstance(cells, (str, bytes)):
-            raise WorldError(f"cells are a point (row, col), several points, or a boolean mask, not {briefly(cells)}")
+            raise WorldError(f"cells are a point (row, col), several points, or a boolean mask, not {shown(cells)}")
         checked = [self._point(point, "cell") for point in points]
         return np.array([(row + 1) * self._width + col + 1 for row, col in checked], np.int64)
 
@@ -576,10 +585,10 @@ class Grid:
         if resolution is None:
             return
         if not is_number(resolution) or not (math.isfinite(resolution) and resolution > 0):
-            raise WorldError(f"the resolution is a number of metres per cell above 0, not {briefly(resolution)}")
+            raise WorldError(f"the resolution is a number of metres per cell above 0, not {shown(resolution)}")
         pose = as_numbers(origin, "the origin")
         if pose.shape != (3,) or not np.isfinite(pose).all():
-            raise WorldError(f"the origin is three numbers (x, y, yaw), not {briefly(origin)}")
+            raise WorldError(f"the origin is three numbers (x, y, yaw), not {shown(origin)}")
         self.resolution = float(resolution)
         self.origin = (float(pose[0]), float(pose[1]), float(pose[2]))
 
@@ -598,7 +607,7 @@ class Grid:
         """
         size, (left, bottom, yaw) = self._frame()
         if not all(is_number(value) and math.isfinite(value) for value in (x, y)):
-            raise ProblemError(f"a place is two numbers of metres, not {briefly((x, y))}")
+            raise ProblemError(f"a place is two numbers of metres, not {shown((x, y))}")
         across, up = float(x) - left, float(y) - bottom
         col = math.floor((math.cos(yaw) * across + math.sin(yaw) * up) / size)
         row = self.shape[0] - 1 - math.floor((math.cos(yaw) * up - math.sin(yaw) * across) / size)
@@ -640,7 +649,7 @@ def _array_of(cells: Any) -> np.ndarray:
         elif name.endswith(IMAGES):
             way = "from_image"
         hint = "numpy.load(file)" if name.endswith((".npy", ".npz")) else f"Grid.{way}(file)"
-        raise WorldError(f"a grid is made from an array; {hint} opens the file {briefly(str(cells))}")
+        raise WorldError(f"a grid is made from an array; {hint} opens the file {shown(str(cells))}")
     if isinstance(cells, np.ma.MaskedArray):
         raise WorldError("a masked array does not say what is under its mask; array.filled(0) makes walls of it")
     try:
@@ -652,7 +661,7 @@ def _array_of(cells: Any) -> np.ndarray:
 def _check_size(shape: tuple[int, ...], diagonal: float) -> None:
     """Refuse a grid in which costs would outgrow the packed word, before any memory is taken for it."""
     if shape[0] * shape[1] >= (1 << G_BITS) / (max(diagonal, 1.0) * CARDINAL):
-        size = f"{briefly(shape[0])} x {briefly(shape[1])}"
+        size = f"{shown(shape[0])} x {shown(shape[1])}"
         raise WorldError(f"a grid of {size} cells is too large; 14900 x 14900 still works")
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from timebound.errors import Error, MapError
-from timebound.words import briefly
+from timebound.words import shown
 
 __all__ = ["LARGEST", "check_claim", "check_nodes", "file_path", "read_file", "unpacked"]
 
@@ -43,7 +43,7 @@ _KINDS = {
 def file_path(path: Any) -> Path:
     """A path as the user gave it, or one sentence if it is none."""
     if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
-        raise MapError(f"a file is named by a string or a Path, not by {briefly(path)}")
+        raise MapError(f"a file is named by a string or a Path, not by {shown(path)}")
     return Path(path)
 
 
@@ -68,7 +68,7 @@ def read_file(path: Any, wanted: str) -> bytes:
         if mode is not None and not stat.S_ISREG(mode):
             raise _no_regular_file(file, mode) from None
         reason = error.strerror if isinstance(error, OSError) else None
-        raise MapError(f"cannot read {briefly(str(file))}: {reason or error}") from None
+        raise MapError(f"cannot read {shown(str(file))}: {reason or error}") from None
     if not data.strip():
         raise MapError(f"{file} is empty, and {wanted}")
     return data
@@ -137,7 +137,7 @@ def _limit() -> int | None:
         return None
     match = re.fullmatch(r"([0-9]{1,18})([KMG]?)", text.upper())
     if match is None:
-        raise MapError(f"{LARGEST} is a number of bytes, such as 4000000000 or 4G, not {briefly(text)}")
+        raise MapError(f"{LARGEST} is a number of bytes, such as 4000000000 or 4G, not {shown(text)}")
     return int(match[1]) * _UNITS[match[2]]
 
 

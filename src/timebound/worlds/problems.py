@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MapError, SpecError, WorldError
-from ..words import briefly
+from ..errors import MapError, SpecError, WorldError, at_least, check_world
+from ..words import shown
 from .mapfile import read_scen
 from .opening import file_path
 
@@ -48,16 +48,15 @@ def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float
     """
     from ..episode import Agent
 
+    check_world(world)
     try:
         low, high = cost if cost is not None else (0.0, np.inf)
-        sound = bool(0 <= low <= high)
+        sound = bool(0 <= low <= high and high > 0)  # start and goal differ, so every problem costs something
     except (TypeError, ValueError):
         sound = False
     if not sound:
-        raise SpecError(f"a cost range is (low, high) with 0 <= low <= high, not {cost!r}")
-    for what, value in (("seed", seed), ("n", n)):
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
-            raise SpecError(f"{what} is a whole number from 0 up, not {value!r}")
+        raise SpecError(f"a cost range is (low, high) with 0 <= low <= high and high above 0, not {shown(cost)}")
+    seed, n = at_least(0, seed, "seed is a whole number"), at_least(0, n, "n is a whole number")
     random = np.random.default_rng(seed)
     for _ in range(n):
         seen: list[float] = []
@@ -114,7 +113,7 @@ class Scenario:
             with suppress(OSError, ValueError):  # a name that no file can have
                 if path.is_file():
                     return path
-        name = self.map_name if self.map_name.isprintable() and len(self.map_name) < 256 else briefly(self.map_name)
+        name = self.map_name if self.map_name.isprintable() and len(self.map_name) < 256 else shown(self.map_name)
         raise MapError(f"{self.path}: its map {name} is not beside it")
 
     def check(self, world: Grid) -> None:

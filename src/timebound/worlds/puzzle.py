@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ProblemError, WorldError
 from ..kernels.views import PuzzleView
-from ..words import briefly
+from ..words import shown
 from .changes import ChangeLog
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class TilePuzzle:
 
     def __init__(self, rows: int = 4, cols: int = 4) -> None:
         if not (isinstance(rows, int) and isinstance(cols, int)) or rows < 1 or cols < 1 or not 2 <= rows * cols <= 16:
-            raise WorldError(f"a tile puzzle has from 2 to 16 squares, not {briefly(rows)} x {briefly(cols)}")
+            raise WorldError(f"a tile puzzle has from 2 to 16 squares, not {shown(rows)} x {shown(cols)}")
         self.shape = (rows, cols)
         self.states = 1 << 14  # room to begin with; tables grow as states are met
         self.spare: list[Workspace] = []
@@ -69,9 +69,15 @@ class TilePuzzle:
         except (TypeError, ValueError, OverflowError):
             tiles = []
         if sorted(tiles) != list(range(squares)):
-            raise ProblemError(f"the {what} must hold each tile from 0 to {squares - 1} once, not {briefly(point)}")
+            raise ProblemError(f"the {what} must hold each tile from 0 to {squares - 1} once, not {shown(point)}")
         packed = sum(tile << (4 * square) for square, tile in enumerate(tiles))
         return packed - (1 << 64) if packed >= 1 << 63 else packed
+
+    place_of = state_of  # a puzzle has no walls
+
+    def is_open(self, state: int) -> bool:
+        """Whether a board could be so: yes."""
+        return True
 
     def point_of(self, state: int) -> tuple[int, ...]:
         """The board of a packed word."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from timebound.errors import MapError
-from timebound.words import briefly
+from timebound.words import shown
 from timebound.worlds.opening import check_claim, read_file
 
 __all__ = ["IMAGES", "RosMap", "read_array", "read_bright", "read_ros"]
@@ -55,13 +55,13 @@ def read_array(path: str | Path) -> np.ndarray:
     except Exception:  # the header is read by Python's own parser, which answers nonsense in a dozen ways
         raise MapError(f"{path} has a damaged header; write it again with numpy.save(file, array)") from None
     if dtype.hasobject or dtype.kind not in "biuf":
-        raise MapError(f"{path} holds an array of {briefly(dtype)}, and a map is one of booleans or numbers")
+        raise MapError(f"{path} holds an array of {shown(dtype)}, and a map is one of booleans or numbers")
     if not all(isinstance(side, int) and side > 0 for side in shape):
-        raise MapError(f"{path} holds an array of shape {briefly(shape)}, and a map has at least one cell")
+        raise MapError(f"{path} holds an array of shape {shown(shape)}, and a map has at least one cell")
     count, held = math.prod(shape), len(data) - file.tell()
     if count * dtype.itemsize != held:
         raise MapError(
-            f"{path} should hold {_plainly(count * dtype.itemsize)} bytes for an array of shape {briefly(shape)}, "
+            f"{path} should hold {_plainly(count * dtype.itemsize)} bytes for an array of shape {shown(shape)}, "
             f"and it holds {held}; write it again with numpy.save(file, array)"
         )
     numbers = np.frombuffer(data, dtype, count, file.tell())
@@ -117,7 +117,7 @@ def _pixels(path: str | Path, mode: str | None) -> list[np.ndarray]:
     except Image.DecompressionBombError:
         raise MapError(f"{path} claims more pixels than Pillow reads; save the map as a .npy or .map file") from None
     except Exception as problem:  # each format has a decoder of its own, and each of them its own errors
-        raise MapError(f"{path} is not an image that can be read: {briefly(str(problem))}") from None
+        raise MapError(f"{path} is not an image that can be read: {shown(str(problem))}") from None
 
 
 # ----------------------------------------------------------------------------------------------- ROS
@@ -157,14 +157,14 @@ def read_ros(path: str | Path) -> RosMap:
     given = fields["origin"][1]
     origin = [_number(word) for word in given] if isinstance(given, list) else []
     if len(origin) != 3 or None in origin:
-        raise MapError(f"{_line(path, fields, 'origin')}: origin is {briefly(given)}, and it must be [x, y, yaw]")
+        raise MapError(f"{_line(path, fields, 'origin')}: origin is {shown(given)}, and it must be [x, y, yaw]")
     x, y, yaw = (value for value in origin if value is not None)
     negate = _SWITCH.get(_ros_text(path, fields, "negate").lower())
     if negate is None:
-        raise MapError(f"{_line(path, fields, 'negate')}: negate is {briefly(fields['negate'][1])}, and it is 0 or 1")
+        raise MapError(f"{_line(path, fields, 'negate')}: negate is {shown(fields['negate'][1])}, and it is 0 or 1")
     mode = _ros_text(path, fields, "mode").lower() if "mode" in fields else "trinary"
     if mode not in _ROS_MODES:
-        raise MapError(f"{_line(path, fields, 'mode')}: mode is {briefly(mode)}, and it is {', '.join(_ROS_MODES)}")
+        raise MapError(f"{_line(path, fields, 'mode')}: mode is {shown(mode)}, and it is {', '.join(_ROS_MODES)}")
     values = _ros_values(_pixels(Path(path).parent / name, None), bool(negate), low, high, mode)
     return RosMap(values, resolution, (x, y, yaw))
 
@@ -214,7 +214,7 @@ def _ros_fields(path: str | Path) -> dict[str, tuple[int, Any]]:
             continue
         pair = re.fullmatch(r"([A-Za-z_]\w*)\s*:(?:\s+(\S.*))?", bare)
         if pair is None:
-            raise MapError(f"{path}, line {number}: found {briefly(line)}, and a map_server file has 'key: value' here")
+            raise MapError(f"{path}, line {number}: found {shown(line)}, and a map_server file has 'key: value' here")
         key, value = pair[1], pair[2]
         close = get_close_matches(key, _ROS_KEYS, n=1, cutoff=0.8)
         if key not in _ROS_KEYS and close:
@@ -242,14 +242,14 @@ def _line(path: str | Path, fields: dict[str, tuple[int, Any]], key: str) -> str
 def _ros_text(path: str | Path, fields: dict[str, tuple[int, Any]], key: str) -> str:
     value = fields[key][1]
     if not isinstance(value, str) or not value:
-        raise MapError(f"{_line(path, fields, key)}: {key} is {briefly(value)}, and it must be one word")
+        raise MapError(f"{_line(path, fields, key)}: {key} is {shown(value)}, and it must be one word")
     return value
 
 
 def _ros_number(path: str | Path, fields: dict[str, tuple[int, Any]], key: str, sound: Any, wanted: str) -> float:
     value = _number(_ros_text(path, fields, key))
     if value is None or not sound(value):
-        raise MapError(f"{_line(path, fields, key)}: {key} is {briefly(fields[key][1])}, and it must be {wanted}")
+        raise MapError(f"{_line(path, fields, key)}: {key} is {shown(fields[key][1])}, and it must be {wanted}")
     return value
 
 
