@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from .algorithms import Spec, parse_spec
-from .errors import MoveError, ProblemError, SpecError, WorldError
+from .algorithms import REGISTRY, Spec, parse_spec
+from .errors import Error, MoveError, ProblemError, SpecError, WorldError
 from .kernels import loop
 from .kernels.best_first import SEARCH
 from .kernels.layout import COUNTS, WEIGHT_ONE
 from .kernels.paths import count_non_optimal, walk
 from .kernels.workspace import Workspace, records
-from .worlds.changes import ChangeLog, Schedule
+from .worlds.changes import ChangeLog, Schedule, me
 from .worlds.grid import Grid
 
 __all__ = ["Agent", "Budget", "Convergence", "Result", "Validation", "agent", "converge", "solve", "validate"]
@@ -24,6 +26,7 @@ __all__ = ["Agent", "Budget", "Convergence", "Result", "Validation", "agent", "c
 UNLIMITED = 1 << 60
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
 _LONGEST = 86_400_000.0  # milliseconds in a day
+_STAND_IN = REGISTRY["a*"]
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
 
 
@@ -160,6 +163,43 @@ def _plain(point: Any) -> Any:
     return [_plain(part) for part in point] if isinstance(point, tuple) else point
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _one_thread(method: Callable[Concatenate[Agent, P], T]) -> Callable[Concatenate[Agent, P], T]:
+    """Refuse a second thread while one is at work with the agent: kernels run side by side, and would share arrays.
+
+    One call of ``setdefault`` decides who is first, so no thread can come in between. The name goes away without a
+    call, so no interrupt can come in between either; one that is left behind all the same still lets its thread in.
+    """
+
+    @functools.wraps(method)
+    def alone(self: Agent, *args: P.args, **options: P.kwargs) -> T:
+        hands, mine = self._hands, me()
+        try:
+            owner = hands.setdefault(0, mine)
+            if owner != mine:
+                raise Error(
+                    "this agent is in use by another thread; give each thread agents of its own, they may share a world"
+                    if owner >> 64 == mine >> 64
+                    else "this agent was in use by another thread when the process was forked, and stands half-way "
+                    "through a step; make a new one"
+                )
+            return method(self, *args, **options)
+        finally:
+            if 0 in hands and hands[0] is mine:
+                del hands[0]
+
+    return alone
+
+
+def _give_back(planner: Any, hands: dict[int, int]) -> None:
+    """Put borrowed arrays back, unless a fork has caught them in the middle of a search."""
+    if 0 not in hands or hands[0] >> 64 == me() >> 64:
+        planner.release()
+
+
 class Agent:
     """An agent that moves when told to. Make one with :func:`timebound.agent`.
 
@@ -190,10 +230,13 @@ class Agent:
         if database is not None and not self.spec.algorithm.database:
             raise SpecError(f"{self.spec.algorithm.name} uses no database")
         self._database = {"database": database} if self.spec.algorithm.database else {}
+        self._hands: dict[int, int] = {}  # 0: the thread that is at work with the agent
         _whole("commit, the number of moves per decision,", commit)
         if move_limit is not None:
             _whole("move_limit", move_limit)
-        self._check_refusal()
+        refusal = self.spec.refusal(world, self.budget)
+        if refusal:
+            raise SpecError(f"{self.spec.algorithm.name}: {refusal}")
         here = world.state_of(start, "start")
         there = world.state_of(goal, "goal")
         self._view = world.view_for(there)
@@ -212,17 +255,28 @@ class Agent:
         self._nanoseconds = max(1, round(time_limit * 1e6)) if time_limit is not None else 0
         self._move_limit = int(move_limit) if move_limit is not None else UNLIMITED
 
-    def _borrow(self, goal: int) -> None:
-        algorithm = self.spec.algorithm
-        self._planner = algorithm.make(self.world, goal, self.budget, **self._database, **self.spec.parameters)
+    def _borrow(self, goal: int, counts: Any = None) -> None:
+        """Take a planner, which may have borrowed its arrays, and go on counting from ``counts``."""
+        lost = self._lost()
+        if lost:
+            planner = _STAND_IN.make(self.world, goal, self.budget)
+        else:
+            options = self._database | self.spec.parameters
+            planner = self.spec.algorithm.make(self.world, goal, self.budget, **options)
+        if counts is not None:
+            planner.state.counts[:] = counts
         # An agent that is dropped half-way gives its arrays back too.
-        self._release = weakref.finalize(self, self._planner.release)
+        release = weakref.finalize(self, _give_back, planner, self._hands)
+        self._planner, self._release, self._replaced = planner, release, lost
 
-    def _check_refusal(self) -> None:
-        algorithm = self.spec.algorithm
-        refusal = algorithm.refuses(self.world) if algorithm.refuses else None
-        if refusal:
-            raise SpecError(f"{algorithm.name}: {refusal}")
+    def _lost(self) -> bool:
+        """Whether the world is one that the algorithm cannot walk in: an edit may have made a graph one-way.
+
+        The agent was taken on, so it is not refused now. A* goes on in the algorithm's place, with the same budget: it
+        waits until it knows the whole way, which needs no step back.
+        """
+        refuses = self.spec.algorithm.refuses
+        return refuses is not None and refuses(self.world) is not None
 
     @property
     def done(self) -> bool:
@@ -265,6 +319,7 @@ class Agent:
         """What its moves have cost."""
         return float(self._note["cost"][0] + self._note["cost_rest"][0])
 
+    @_one_thread
     def ahead(self) -> Any:
         """Where the agent means to go from here, as far as it knows now: for drawing, or for reserving cells.
 
@@ -292,6 +347,7 @@ class Agent:
         self._run(UNLIMITED >> 1 if ticks is None else int(ticks))
         return self
 
+    @_one_thread
     def restart(self) -> Agent:
         """Go back to the start for another trial. What the algorithm has learned stays; other searches begin anew.
 
@@ -313,7 +369,7 @@ class Agent:
                 if name != "states":
                     planner.state.counts[name] = 0
             if not self._release.alive:
-                self._release = weakref.finalize(self, planner.release)
+                self._release = weakref.finalize(self, _give_back, planner, self._hands)
         else:
             self._release()
             self._borrow(int(self._note["goal"][0]))
@@ -325,6 +381,7 @@ class Agent:
         self._note["status"] = loop.REACHED if here == kept["goal"] else loop.ACTIVE
         return self
 
+    @_one_thread
     def wait(self, ticks: int = 1) -> Agent:
         """Let so many ticks pass without planning or moving; they count as waits."""
         _whole("ticks", ticks)
@@ -335,6 +392,7 @@ class Agent:
         self._note["ticks"] += ticks
         return self
 
+    @_one_thread
     def _run(self, ticks: int) -> None:
         last = self.ticks + ticks
         changes = self.world.changes
@@ -343,29 +401,15 @@ class Agent:
             self._wake()
         while not self.done and self.ticks < last:
             changes.catch_up()
-            changes.enter()
             try:
-                self._check_refusal()  # an edit may have made a graph one-way
-                status = loop.run(
-                    self._view,
-                    self._planner.state,
-                    self._trail,
-                    self._spent,
-                    self._note,
-                    self._clock,
-                    last - self.ticks,
-                    self._limit,
-                    self._nanoseconds,
-                    self._move_limit,
-                )
+                changes.enter(self)
+                status = self._tick(last)
                 self._proved = int(changes.edited[0])
             finally:
-                changes.leave()
+                changes.leave(self)
             if status == loop.GROW_DIARY:
                 self._trail = np.concatenate([self._trail, np.empty_like(self._trail)])
                 self._spent = np.concatenate([self._spent, np.empty_like(self._spent)])
-            elif status == loop.GROW_ALGORITHM:
-                self._planner.enlarge()
             elif status == loop.OVER_BUDGET:
                 spent = int(self._spent[self.ticks - 1])
                 raise AssertionError(f"{self.spec} expanded {spent} states on one move, above its budget {self.budget}")
@@ -380,14 +424,39 @@ class Agent:
             self._memory_bytes = self._planner.memory_bytes()
             self._release()
 
+    def _tick(self, last: int) -> int:
+        """Act until tick ``last``, or until someone waits to edit the world; a tick under way is finished before."""
+        while True:
+            if not self._replaced and self._lost():
+                self._begin_anew()
+            status = loop.run(
+                self._view,
+                self._planner.state,
+                self._trail,
+                self._spent,
+                self._note,
+                self._clock,
+                last - self.ticks,
+                self._limit,
+                self._nanoseconds,
+                self._move_limit,
+            )
+            if status == loop.GROW_ALGORITHM:
+                self._planner.enlarge()
+            else:
+                return int(status)
+
     def _wake(self) -> None:
         """The world has changed since the proof that there is no way: go on as a new search, with the same books."""
-        counts = self._planner.state.counts
-        self._release()
-        self._borrow(int(self._note["goal"][0]))
-        self._planner.state.counts[:] = counts
+        self._begin_anew()
         self._note["status"] = loop.ACTIVE
 
+    def _begin_anew(self) -> None:
+        self._note["pending"] = 0
+        self._release()
+        self._borrow(int(self._note["goal"][0]), self._planner.state.counts)
+
+    @_one_thread
     def result(self, optimal: float | str | None = None, *, non_optimal: bool | None = None) -> Result:
         """The record of the episode so far.
 
@@ -462,15 +531,15 @@ def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | N
     view, workspace = world.view_for(goal), Workspace.of(world)
     search, counts = records(SEARCH), records(COUNTS)
     search["g_weight"], search["reopen"] = WEIGHT_ONE, 1
-    world.changes.enter()
     try:
+        world.changes.enter(workspace)
         while True:
             wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail)
             if wrong >= 0:
                 return int(wrong)
             workspace.enlarge()
     finally:
-        world.changes.leave()
+        world.changes.leave(workspace)
         workspace.release()
 
 

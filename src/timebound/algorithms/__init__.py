@@ -33,6 +33,14 @@ class Spec(NamedTuple):
     algorithm: Algorithm
     parameters: dict[str, Any]
 
+    def refusal(self, world: Any, budget: Any) -> str | None:
+        """What the algorithm cannot do here, in words; None: nothing. Asked when an agent is made, never later."""
+        algorithm = self.algorithm
+        refusal = algorithm.refuses(world) if algorithm.refuses else None
+        if refusal is None and algorithm.unfit:
+            refusal = algorithm.unfit(world, budget, **self.parameters)
+        return refusal
+
     def __str__(self) -> str:
         shown = [f"{name}={_shown(value)}" for name, value in self.parameters.items()]
         return self.algorithm.name + (":" + ",".join(shown) if shown else "")

@@ -125,6 +125,8 @@ class BestFirstPlanner:
             route, plan = enlarged_at_front(self.state.route, self.state.plan)
             self.state = self.state._replace(route=route, plan=plan)
         else:
+            # An interrupt may have come between the two before; the arrays that the search uses are those that count.
+            self._workspace.table, self._workspace.queue = self.state.table, self.state.queue
             self._workspace.enlarge()
             self.state = self.state._replace(table=self._workspace.table, queue=self._workspace.queue)
 

@@ -84,7 +84,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     counts = algorithm.counts[0]
     if local.frontier and plan[0] < plan[1] and learner.edits == edits(world):
         return plan[1] - plan[0]
-    if must_forget(world, algorithm.log, learner, note):
+    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
         learner.lack = FORGET
         return NEEDS_ROOM
     if deadline > 0:

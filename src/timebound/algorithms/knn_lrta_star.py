@@ -102,7 +102,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     learner = algorithm.learner[0]
     quest = algorithm.quest[0]
     counts = algorithm.counts[0]
-    if must_forget(world, algorithm.log, learner, note):
+    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
         # Something has opened: a record that failed may do now. In a world that opens all the time an agent must not
         # spend it all on questions.
         quest.failed = 0
@@ -330,8 +330,9 @@ class KnnPlanner(Learner):
     def enlarge(self) -> None:
         """As for every learner; and an empty table of values for a new subgoal."""
         if int(self.state.learner["lack"][0]) == NEW_GOAL:
-            self.state.quest["learned"] += self.state.values.used[1]
+            learned = self.state.values.used[1]
             self.state = self.state._replace(values=new_values(self.state.values.bits))
+            self.state.quest["learned"] += learned
             self.state.learner["lack"] = 0
         else:
             super().enlarge()

@@ -42,7 +42,10 @@ class Learner:
         }
 
     def enlarge(self) -> None:
-        """Double what is full, or forget every value: a new table is small, whatever the old one had grown to."""
+        """Double what is full, or forget every value: a new table is small, whatever the old one had grown to.
+
+        What is lacking stays written down until it is there: an interrupt half-way loses nothing.
+        """
         state = self.state
         lack = int(state.learner["lack"][0])
         if lack == SPACE:
@@ -58,6 +61,7 @@ class Learner:
             state.counts["restarts"] += 1
         else:
             self.state = state._replace(values=enlarged(state.values))
+        state.learner["lack"] = 0
 
     def restart(self) -> None:
         """A new trial: everything learned stays, the plan does not."""

@@ -53,7 +53,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     note = algorithm.note[0]
     learner = algorithm.learner[0]
     counts = algorithm.counts[0]
-    if must_forget(world, algorithm.log, learner, note):
+    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
         algorithm.length[0] = 0
         learner.lack = FORGET
         return NEEDS_ROOM

@@ -541,6 +541,7 @@ class TimeBoundedPlanner:
         if cutting == TRACING:
             self.state = state._replace(route=np.empty(2 * len(state.route), np.int64))
         elif cutting == SEARCHING:
+            self._cut.table, self._cut.queue = state.cut_table, state.cut_queue
             self._cut.enlarge()
             self.state = state._replace(cut_table=self._cut.table, cut_queue=self._cut.queue)
         elif state.fronts.min() == 0:
@@ -549,6 +550,8 @@ class TimeBoundedPlanner:
             paths[:, size:] = state.paths
             self.state = state._replace(paths=paths, fronts=state.fronts + size)
         else:
+            # An interrupt may have come between the two before; the arrays that the search uses are those that count.
+            self._workspace.table, self._workspace.queue = state.table, state.queue
             self._workspace.enlarge()
             self.state = state._replace(table=self._workspace.table, queue=self._workspace.queue)
             if self._cut is self._workspace:

@@ -55,13 +55,18 @@ _LISTEN_MOST = 1 << 14  # entries of the log read in one tick; after more edits 
 
 
 @inlined
-def must_forget(world, log, learner, note):
+def must_forget(world, log, learner, note, plan):
     """Whether an edit since the last look has made some arc cheaper, so that values may be too high.
 
-    Arcs that became dearer do no harm: true distances have only grown.
+    Arcs that became dearer do no harm: true distances have only grown. Any edit that is noticed here is noticed only
+    here, so the plan is dropped in the same breath: the caller may yet ask for room and be called again. What must be
+    forgotten stays so until it is (``lack``), even if whoever is asked to is interrupted.
     """
+    if learner.lack == FORGET:
+        return True
     if learner.edits == edits(world):
         return False
+    plan[0] = plan[1]
     fresh = log.total[0] - learner.heard
     first = learner.heard
     began = learner.edits < 0

@@ -453,7 +453,8 @@ class Graph:
         """Close the arc from ``source`` to ``target``, and its reverse in an undirected graph. Returns how many.
 
         Any thread may edit: it waits until the searches in this graph have ended their tick. With ``later=True`` it
-        does not wait; the edit is made before the next tick of any agent here, and 0 is returned.
+        does not wait; the edit is made before the next tick of any agent here, or the next edit that waits, and 0 is
+        returned. So edits are made in the order of the calls.
         """
         return self._edit_all(later, self._arcs(source, target), None, True)
 
@@ -480,9 +481,10 @@ class Graph:
         self, later: bool, arcs: list[int], cost: float | None, blocked: bool | None, reserved: float = 0.0
     ) -> int:
         if later:
-            # What cannot be done must be said now, not to whoever steps next.
-            held = self._reserve(max(0.0, self._rise(arcs, cost)))
-            self.changes.post(partial(self._edit_all, False, arcs, cost, blocked, held))
+            # What cannot be done must be said now, not to whoever steps next; for each arc on its own, as on a grid.
+            with self.changes.books():
+                held = self._reserve(sum(max(0.0, self._rise([k], cost)) for k in arcs))
+                self.changes.post(partial(self._edit_all, False, arcs, cost, blocked, held))
             return 0
         with self.changes.editing():
             self._room += reserved

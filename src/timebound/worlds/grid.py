@@ -370,7 +370,8 @@ class Grid:
 
         Costs what it touches. Agents under way notice before their next step. Any thread may edit: it waits until the
         searches in this world have ended their tick. With ``later=True`` it does not wait; the edit is made before
-        the next tick of any agent here (or by ``world.changes.catch_up()``), and 0 is returned.
+        the next tick of any agent here, the next edit that waits, or by ``world.changes.catch_up()``, and 0 is
+        returned. So edits are made in the order of the calls.
 
         >>> import timebound as tb
         >>> world = tb.Grid([[1, 1, 1], [1, 1, 1]])
@@ -402,12 +403,15 @@ class Grid:
     def _edit(self, later: bool, edit: Callable[..., int], states: np.ndarray, value: Any) -> int:
         if not later:
             return edit(states, value)
-        reserved = 0.0
-        if self._costs is not None and (edit == self._set_weights or value):
-            # What cannot be done must be said now, not to whoever steps next.
-            new = value if edit == self._set_weights else np.where(self._costs[states] == 0, 1.0, self._costs[states])
-            reserved = self._reserve(max(0.0, float((new - self._costs[states]).sum())))
-        self.changes.post(partial(edit, states, value, reserved))
+        with self.changes.books():
+            reserved = 0.0
+            if self._costs is not None and (edit == self._set_weights or value):
+                # What cannot be done must be said now, not to whoever steps next. For each cell on its own: an edit
+                # posted after this one may make dearer only those that this one makes cheaper.
+                now = self._costs[states]
+                new = value if edit == self._set_weights else np.where(now == 0, 1.0, now)
+                reserved = self._reserve(float(np.maximum(new - now, 0.0).sum()))
+            self.changes.post(partial(edit, states, value, reserved))
         return 0
 
     def _reserve(self, dearer: float) -> float:
