@@ -20,6 +20,7 @@ import numpy as np
 
 import timebound as tb
 from timebound.algorithms import REGISTRY, Parameter
+from timebound.kernels.jit import COMPILED
 
 if TYPE_CHECKING:
     from harness import Tally
@@ -412,7 +413,7 @@ def draw(seed: int, *, side: int = 9, names: Iterable[str] = tuple(REGISTRY)) ->
         options: dict[str, Any] = {"commit": int(random.integers(1, 4))}
         if REGISTRY[name].database:
             try:
-                coverage = bool(random.random() < 0.5)
+                coverage = COMPILED and bool(random.random() < 0.5)  # without the JIT it takes minutes
                 options["database"] = tb.prepare(world, None, records=4, seed=1, coverage=coverage)
             except tb.WorldError:  # nothing here needs a subgoal
                 options["database"] = tb.SubgoalDatabase.empty(world)
@@ -445,7 +446,8 @@ def walk(trial: Trial, steps: int, *, most: int, interrupts: bool = False, pause
 
 def _impatient(agent: tb.Agent, stride: int) -> None:
     """Let the agent's kernels pause at every look at the clock, with so many expansions between two looks."""
-    agent._patience, agent._stride = 1, stride
+    agent._patience = 1
+    agent._clock[4] = stride
 
 
 # --- threads --------------------------------------------------------------------------------------------------------

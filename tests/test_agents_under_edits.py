@@ -24,7 +24,8 @@ from timebound.kernels.learned import new_values
 def _load(name: str) -> Any:
     path = Path(__file__).resolve().parent.parent / "fuzz" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"fuzz_{name}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)

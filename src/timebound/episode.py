@@ -17,6 +17,7 @@ from .kernels import loop
 from .kernels.best_first import SEARCH
 from .kernels.layout import COUNTS, WEIGHT_ONE
 from .kernels.paths import count_non_optimal, walk
+from .kernels.pauses import PATIENCE, new_clock, wind
 from .kernels.workspace import Workspace, records
 from .worlds.changes import ChangeLog, Schedule, me
 from .worlds.grid import Grid
@@ -244,7 +245,8 @@ class Agent:
         self._trail = np.empty(1024, np.int64)
         self._trail[0] = here
         self._spent = np.empty(1024, np.int64)
-        self._clock = np.zeros(2, np.int64)
+        self._clock = new_clock()
+        self._patience = PATIENCE
         self._memory_bytes = 0
         self._proved = -1  # the world's edit count when the goal was proved to be out of reach
         self._note = records(loop.EPISODE)
@@ -429,6 +431,7 @@ class Agent:
         while True:
             if not self._replaced and self._lost():
                 self._begin_anew()
+            wind(self._clock, self._patience)
             status = loop.run(
                 self._view,
                 self._planner.state,
@@ -443,7 +446,7 @@ class Agent:
             )
             if status == loop.GROW_ALGORITHM:
                 self._planner.enlarge()
-            else:
+            elif status != loop.PAUSED or not self._note["deciding"][0]:
                 return int(status)
 
     def _wake(self) -> None:
@@ -531,13 +534,15 @@ def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | N
     view, workspace = world.view_for(goal), Workspace.of(world)
     search, counts = records(SEARCH), records(COUNTS)
     search["g_weight"], search["reopen"] = WEIGHT_ONE, 1
+    clock = new_clock()
     try:
         world.changes.enter(workspace)
         while True:
-            wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail)
+            wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail, clock)
             if wrong >= 0:
                 return int(wrong)
-            workspace.enlarge()
+            if wrong == -1:
+                workspace.enlarge()
     finally:
         world.changes.leave(workspace)
         workspace.release()

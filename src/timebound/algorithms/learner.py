@@ -67,6 +67,7 @@ class Learner:
         """A new trial: everything learned stays, the plan does not."""
         self.state.plan[:] = 0
         self.state.learner["quiet"] = 0
+        self.state.note["paused"] = 0
 
     @property
     def raises(self) -> int:

@@ -32,11 +32,11 @@ import numpy as np
 
 from ..kernels.edits import LogView
 from ..kernels.jit import inlined
-from ..kernels.layout import GROW, WEIGHT_ONE
+from ..kernels.layout import GROW, PAUSED, WEIGHT_ONE
 from ..kernels.learned import LearnedValues, cramped, learned
-from ..kernels.learning import FORGET, SPACE, VALUES, hopeless, mini_min, must_forget, update
+from ..kernels.learning import FORGET, SPACE, VALUES, abandoned, hopeless, mini_min, must_forget, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.views import GraphView, GridView, TerrainView, widest
 from ..kernels.workspace import records
 from .learner import Learner
@@ -73,12 +73,15 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     learner = algorithm.learner[0]
     depth = algorithm.depth[0]
     counts = algorithm.counts[0]
+    limit -= abandoned(world, learner, note, counts)
     if must_forget(world, algorithm.log, learner, note, algorithm.plan):
         learner.lack = FORGET
         return NEEDS_ROOM
     if cramped(values, 1):
         learner.lack = VALUES
         return NEEDS_ROOM
+    if limit < 1:
+        return 0
     if depth.depth == 1 and depth.gmax < 0:
         # The neighbours are the frontier: no need to set up a space.
         rise, h, there = update(world, values, note, s, depth.gamma)
@@ -99,7 +102,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
 
 @inlined
 def _look_further(world, values, space, note, learner, depth, counts, s, limit, clock, deadline):
-    """The slot of the next step, or NO_WAY, or NEEDS_ROOM."""
+    """The slot of the next step, or what ``decide`` may return besides."""
     if depth.gmax < 0:
         status = breadth_first(world, values, space, note, s, depth.depth, depth.gamma, limit, clock, deadline)
     else:
@@ -107,6 +110,8 @@ def _look_further(world, values, space, note, learner, depth, counts, s, limit, 
     if status == GROW:
         learner.lack = SPACE
         return NEEDS_ROOM
+    if status == PAUSED:
+        return NOT_YET
     best, v = best_on_frontier(space, note, depth.gamma)
     counts.expanded += note.expanded
     if best < 0:

@@ -19,9 +19,10 @@ import numpy as np
 
 from .edits import dearest_now
 from .jit import at, inlined
-from .layout import WEIGHT_ONE, WEIGHT_SHIFT
+from .layout import PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
 from .learned import learn, learned
-from .lookahead import DEAD, best_on_frontier, heapify, pop, push
+from .lookahead import DEAD, LOOKING, SETTLING, TEACHING, best_on_frontier, heapify, pop, push
+from .pauses import stride, tired
 from .views import aim, degree, edits, estimate, locate, moved, successor
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "LEARNER",
     "SPACE",
     "VALUES",
+    "abandoned",
     "dijkstra_inwards",
     "from_best",
     "hopeless",
@@ -37,6 +39,7 @@ __all__ = [
     "must_forget",
     "offer",
     "sweep",
+    "teach",
     "update",
 ]
 
@@ -85,6 +88,24 @@ def must_forget(world, log, learner, note, plan):
 
 
 @inlined
+def abandoned(world, learner, note, counts):
+    """The expansions of a lookahead that was paused and is of no use now, because the world has been edited since.
+
+    They count all the same.
+    """
+    lost = np.int64(0)
+    if note.paused and learner.edits != edits(world):
+        if note.paused == LOOKING:
+            lost = note.expanded
+            counts.expanded += lost
+        elif note.paused == SETTLING:
+            counts.expanded += note.settled
+            counts.learning += note.settled
+        note.paused = 0
+    return lost
+
+
+@inlined
 def hopeless(note, h, reach, w):
     """Whether a value this high proves that there is no way to the goal; ``reach`` bounds the size of S."""
     # The product could overflow in a vast world; it is then above any value.
@@ -99,31 +120,45 @@ def mini_min(values, s, h, v):
 
 
 @inlined
-def dijkstra_inwards(space, values, note, w):
-    """LSS-LRTA*: give every closed state its exact value, given those of the frontier. Returns the states settled.
+def dijkstra_inwards(space, note, w, clock):
+    """LSS-LRTA*: find the exact value of every closed state, given those of the frontier. Returns RUNNING or PAUSED.
 
-    States from which no way leads to the frontier become DEAD.
+    States from which no way leads to the frontier become DEAD. Leaves the number of states settled in the note.
     """
     table = space.table
     words = table.words
     h = space.h
     fresh = space.fresh
     heap = space.heap
-    size = np.int64(0)
-    closed = np.int64(0)
-    for slot in range(note.states):
-        if words[at(slot)] & 1:
-            fresh[at(slot)] = DEAD
-            closed += 1
-        else:
-            fresh[at(slot)] = h[at(slot)]
-            heap.keys[at(size)] = h[at(slot)]
-            heap.ties[at(size)] = 0
-            heap.slots[at(size)] = slot
-            size += 1
-    heapify(heap, size)
-    settled = np.int64(0)
+    size = note.heaped
+    closed = note.closed
+    settled = note.settled
+    if note.paused != SETTLING:
+        size = np.int64(0)
+        closed = np.int64(0)
+        settled = np.int64(0)
+        for slot in range(note.states):
+            if words[at(slot)] & 1:
+                fresh[at(slot)] = DEAD
+                closed += 1
+            else:
+                fresh[at(slot)] = h[at(slot)]
+                heap.keys[at(size)] = h[at(slot)]
+                heap.ties[at(size)] = 0
+                heap.slots[at(size)] = slot
+                size += 1
+        heapify(heap, size)
+    note.paused = 0
+    look_at = settled + stride(clock)
     while closed > 0 and size > 0:
+        if settled >= look_at:
+            look_at = settled + stride(clock)
+            if tired(clock):
+                note.paused = SETTLING
+                note.heaped = size
+                note.closed = closed
+                note.settled = settled
+                return PAUSED
         key = heap.keys[0]
         slot = heap.slots[0]
         size = pop(heap, size)
@@ -141,26 +176,40 @@ def dijkstra_inwards(space, values, note, w):
                 fresh[at(source)] = v
                 size = push(heap, size, v, np.int64(0), source)
             arc = (packed & 0xFFFFFFFF) - 1
-    for slot in range(note.states):
-        if words[at(slot)] & 1 and fresh[at(slot)] > h[at(slot)]:
-            learn(values, table.states[at(slot)], fresh[at(slot)])
-    return settled
+    note.settled = settled
+    return RUNNING
 
 
 @inlined
-def from_best(space, values, note, w):
-    """RTAA*: raise every closed state to f of the best frontier state less its own g."""
-    table = space.table
-    words = table.words
+def from_best(space, note, w):
+    """RTAA*: the value of every closed state is f of the best frontier state less its own g."""
+    words = space.table.words
     best = note.best
     top = space.h[at(best)] + w * (words[at(best)] >> 1)
     if w > WEIGHT_ONE:
         # The state with the least g + h need not have the least w g + h; any larger one would learn too much.
         _, top = best_on_frontier(space, note, w)
     for slot in range(note.states):
-        v = top - w * (words[at(slot)] >> 1)
-        if words[at(slot)] & 1 and v > space.h[at(slot)]:
-            learn(values, table.states[at(slot)], v)
+        space.fresh[at(slot)] = top - w * (words[at(slot)] >> 1)
+
+
+@inlined
+def teach(space, values, note, clock):
+    """Raise every closed state to its fresh value, if that is more. Returns RUNNING or PAUSED."""
+    words = space.table.words
+    first = note.slot if note.paused == TEACHING else np.int64(0)
+    note.paused = 0
+    look_at = first + stride(clock)
+    for slot in range(first, note.states):
+        if slot >= look_at:
+            look_at = slot + stride(clock)
+            if tired(clock):
+                note.paused = TEACHING
+                note.slot = slot
+                return PAUSED
+        if words[at(slot)] & 1 and space.fresh[at(slot)] > space.h[at(slot)]:
+            learn(values, space.table.states[at(slot)], space.fresh[at(slot)])
+    return RUNNING
 
 
 @inlined
@@ -251,13 +300,19 @@ def remove(queue_states, queue_rises, length, k):
 
 
 @inlined
-def sweep(world, values, note, queue_states, queue_rises, length, updates):
+def sweep(world, values, note, queue_states, queue_rises, length, done, updates, clock):
     """Prioritized sweeping: take the highest entry (the oldest of them), update it, offer its neighbours, and so on.
 
-    At most ``updates`` times; there must be room to learn as many. Returns the queue's length and the updates made.
+    At most ``updates`` times, of which some are ``done``; there must be room to learn as many. Returns the queue's
+    length, the updates made, and whether that is all for now.
     """
-    done = np.int64(0)
+    left = stride(clock)
     while length > 0 and done < updates:
+        if left <= 0:
+            left = stride(clock)
+            if tired(clock):
+                return length, done, False
+        left -= 1 + (length >> 5)  # each update looks through the whole queue
         top = np.int64(0)
         for k in range(1, length):
             if queue_rises[at(k)] > queue_rises[at(top)]:
@@ -268,4 +323,4 @@ def sweep(world, values, note, queue_states, queue_rises, length, updates):
         done += 1
         if rise > 0:
             length = offer(world, queue_states, queue_rises, length, s, rise)
-    return length, done
+    return length, done, True

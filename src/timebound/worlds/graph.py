@@ -16,6 +16,7 @@ from ..kernels import graphs as kernel_graphs
 from ..kernels import views
 from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
+from ..kernels.pauses import new_clock
 from ..kernels.views import GraphView
 from .changes import ChangeLog
 from .mapfile import read_dimacs
@@ -277,7 +278,10 @@ class Graph:
     def _distances(self, view: GraphView, mark: int) -> np.ndarray:
         distances = np.full(self.states, INFINITE, np.int64)
         entries = len(view.head) + 1
-        kernel_graphs.distances_from(view, mark, distances, np.empty(entries, np.int64), np.empty(entries, np.int64))
+        keys, items = np.empty(entries, np.int64), np.empty(entries, np.int64)
+        saved, clock = np.zeros(5, np.int64), new_clock()
+        while not kernel_graphs.distances_from(view, mark, distances, keys, items, saved, clock):
+            pass  # an interrupt may come here
         return distances
 
     def view_for(self, goal: int) -> GraphView:

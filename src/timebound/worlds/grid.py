@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import MapError, ProblemError, WorldError, as_numbers
 from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
+from ..kernels.pauses import new_clock
 from ..kernels.views import GridView, TerrainView
 from .changes import ChangeLog
 from .mapfile import passable, read_map, write_map
@@ -33,6 +34,8 @@ _CORNERS = ("never", "one", "always")
 _SHIFT = 11
 # Costs that differ by more than this factor would need too many buckets: such grids use a heap.
 _BUCKET_SPREAD = 64.0
+# Cells that one call of a kernel goes through, so that an interrupt is heard in between.
+_AT_ONCE = 1 << 20
 # Integer units of half a step: no fewer, so that rounding changes no cost by more than 0.2% (after edits, 0.8%); no
 # more than fit.
 _COARSEST = 256
@@ -115,7 +118,9 @@ class Grid:
         self._padded(self._free)[:] = free
         self._moves = np.zeros(self.states, np.uint8)
         self._rule = (4 if connectivity == 4 else 8, _CORNERS.index(corners))
-        kernel_edits.legal_moves(self._free, self._moves, self._width, *self._rule)
+        band = max(1, _AT_ONCE // self._width)
+        for row in range(0, self.shape[0] + 2, band):
+            kernel_edits.legal_moves(self._free, self._moves, self._width, *self._rule, row, row + band)
         slanted = DIAGONAL if diagonal == math.sqrt(2) else round(diagonal * CARDINAL)
         self.view: GridView | TerrainView
         if self._costs is None:
@@ -359,8 +364,12 @@ class Grid:
         if self._parts is None or self._parts[0] != int(self._edited[0]):
             labels = np.zeros(self.states, np.int32)
             stack = np.empty(self.states, np.int32)
-            kernel_edits.label_components(self._moves, self._free, self._width, labels, stack)
-            self._parts = int(self._edited[0]), labels
+            progress, clock, edits = np.zeros(3, np.int64), new_clock(), int(self._edited[0])
+            while not kernel_edits.label_components(
+                self._moves, self._free, self._width, labels, stack, progress, clock
+            ):
+                pass  # an interrupt may come here
+            self._parts = edits, labels
         return self._parts[1]
 
     # --- editing ----------------------------------------------------------------------------------------------
@@ -429,11 +438,14 @@ class Grid:
             if self._costs is not None and value:
                 fresh = states[self._costs[states] == 0]
                 self._set_weights(fresh, np.ones(len(fresh)), reserved)
-            changed = kernel_edits.set_free(
-                self._free, self._moves, self._width, *self._rule, states, value, self.changes.view
-            )
-            self._edited[0] += changed > 0
-        return int(changed)
+            changed = 0
+            for part in _parts_of(states):
+                fresh = kernel_edits.set_free(
+                    self._free, self._moves, self._width, *self._rule, part, value, self.changes.view
+                )
+                self._edited[0] += fresh > 0
+                changed += int(fresh)
+        return changed
 
     def _check_new_costs(self, costs: np.ndarray) -> None:
         wrong = ~(np.isfinite(costs) & (costs > 0))
@@ -451,14 +463,17 @@ class Grid:
             self._room += reserved
             self._reserve(float((costs - view.cost[states]).sum()))
             weights = np.rint(costs * self._unit).astype(np.int64)
-            changed = kernel_edits.set_weight(
-                self._moves, self._width, view.weight, view.cost, view.bounds,
-                states, weights, costs, self.changes.view,
-            )  # fmt: skip
-            self._edited[0] += changed > 0
+            changed = 0
+            for cells, units, new in zip(*map(_parts_of, (states, weights, costs)), strict=True):
+                fresh = kernel_edits.set_weight(
+                    self._moves, self._width, view.weight, view.cost, view.bounds,
+                    cells, units, new, self.changes.view,
+                )  # fmt: skip
+                self._edited[0] += fresh > 0
+                changed += int(fresh)
             # Searches begun from now on use a heap; those under way go on with their buckets, only with more of them.
             self.buckets = self.buckets and bool(view.bounds[1] <= _BUCKET_SPREAD * view.bounds[0])
-        return int(changed)
+        return changed
 
     def _cells(self, cells: Cells) -> np.ndarray:
         array = np.asarray(cells)
@@ -476,6 +491,11 @@ class Grid:
                 return ((array[:, 0] + 1) * self._width + array[:, 1] + 1).astype(np.int64)
         checked = [self._point(point, "cell") for point in points]
         return np.array([(row + 1) * self._width + col + 1 for row, col in checked], np.int64)
+
+
+def _parts_of(states: np.ndarray) -> Iterator[np.ndarray]:
+    """The cells in the order given, some at once."""
+    return (states[k : k + _AT_ONCE] for k in range(0, len(states), _AT_ONCE))
 
 
 def _point_of(width: int, state: int) -> Point:
