@@ -990,21 +990,25 @@ def test_roads_that_others_close(spec: str) -> None:
 
 
 def test_a_graph_that_others_make_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Just before the agent's first tick: it must say that it cannot go on, not ask for a step that there is not."""
+    """Just before the agent's first tick: it stands still until it knows the way, and asks for no step back."""
     arcs = [(0, 1, 1.0), (0, 2, 2.0), (2, 3, 5.0)]
     sources, targets, costs = zip(*arcs, *((v, u, c) for u, v, c in arcs), strict=True)
     world = tb.Graph(sources, targets, costs, directed=True)
     agent = tb.agent("tba*", world, 0, 3, budget=1)
     enter, edits = world.changes.enter, iter([(1, 0)])
 
-    def enter_after_an_edit() -> None:
+    def enter_after_an_edit(who: object) -> None:
         for arc in edits:
             world.block(*arc)
-        enter()
+        enter(who)
 
     monkeypatch.setattr(world.changes, "enter", enter_after_an_edit)
+    assert agent.run().status == "reached"
+    result = agent.result()
+    assert result.path.tolist() == [0, 2, 3]
+    assert result.expansions_per_move.max() == 1
     with pytest.raises(tb.SpecError, match="one-way"):
-        agent.run()
+        tb.agent("tba*", world, 0, 3, budget=1)
 
 
 def test_time_is_up_at_the_end_of_a_path() -> None:

@@ -18,9 +18,10 @@ from timebound.kernels import learned, tables
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import STAMP_MAX, WEIGHT_ONE
 from timebound.kernels.learned import cramped, enlarged, learn, new_values, values_as_dict
-from timebound.kernels.learning import dijkstra_inwards, from_best
+from timebound.kernels.learning import dijkstra_inwards, from_best, teach
 from timebound.kernels.lookahead import LOOK, a_star, new_space
 from timebound.kernels.memory import reserved
+from timebound.kernels.pauses import new_clock
 from timebound.kernels.tables import exchanged_paged, intern, new_paged, renew, state_of, word_of
 from timebound.kernels.workspace import Workspace, records
 
@@ -171,17 +172,18 @@ def look_and_learn(world, values, space, note, s, limit, weight, clock, deadline
     """A lookahead, and what Dijkstra's algorithm (or, for a limit of -1, RTAA*) learns from it by the deadline."""
     a_star(world, values, space, note[0], s, abs(limit), clock, 0)
     if limit < 0:
-        from_best(space, values, note[0], weight)
-        return 0
-    return dijkstra_inwards(space, values, note[0], weight, clock, deadline)
+        from_best(space, note[0], weight)
+    else:
+        dijkstra_inwards(space, note[0], weight, clock, deadline)
+    teach(space, values, note[0], clock)
 
 
 def learned_by(world: tb.Grid, start: int, goal: int, limit: int, weight: int, deadline: int) -> dict[int, int]:
     values, note = new_values(4, 1024), records(LOOK)
     note["goal"] = goal
-    look_and_learn(
-        world.view, values, new_space(4096, 32768), note, start, limit, weight, np.zeros(2, np.int64), deadline
-    )
+    clock = new_clock()
+    clock[2] = 0  # never pause
+    look_and_learn(world.view, values, new_space(4096, 32768), note, start, limit, weight, clock, deadline)
     return values_as_dict(values)
 
 

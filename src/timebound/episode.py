@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from .algorithms import Spec, check_refusal, parse_spec
-from .errors import MoveError, ProblemError, SpecError, WorldError, at_least, check_world
+from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
+from .errors import Error, MoveError, ProblemError, SpecError, WorldError, at_least, check_world
 from .kernels import loop
 from .kernels.best_first import SEARCH
 from .kernels.layout import COUNTS, WEIGHT_ONE
 from .kernels.paths import count_non_optimal, walk
+from .kernels.pauses import PATIENCE, new_clock, wind
 from .kernels.workspace import Workspace, records
 from .words import shown
-from .worlds.changes import ChangeLog, Schedule
+from .worlds.changes import ChangeLog, Schedule, me
 from .worlds.grid import Grid
 
 __all__ = ["Agent", "Budget", "Convergence", "Result", "Validation", "agent", "converge", "solve", "validate"]
@@ -28,6 +30,7 @@ _LONGEST_WAIT = 10_000_000  # ticks at a time: each has a place in the books
 _RAREST_CHANGE = 1_000_000  # ticks from one change to the next
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
 _LONGEST = 86_400_000.0  # milliseconds in a day
+_STAND_IN = REGISTRY["a*"]
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
 
 
@@ -199,6 +202,43 @@ class Diary:
         return np.concatenate([*self._full, self.page[: count - self.begins]])
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _one_thread(method: Callable[Concatenate[Agent, P], T]) -> Callable[Concatenate[Agent, P], T]:
+    """Refuse a second thread while one is at work with the agent: kernels run side by side, and would share arrays.
+
+    One call of ``setdefault`` decides who is first, so no thread can come in between. The name goes away without a
+    call, so no interrupt can come in between either; one that is left behind all the same still lets its thread in.
+    """
+
+    @functools.wraps(method)
+    def alone(self: Agent, *args: P.args, **options: P.kwargs) -> T:
+        hands, mine = self._hands, me()
+        try:
+            owner = hands.setdefault(0, mine)
+            if owner != mine:
+                raise Error(
+                    "this agent is in use by another thread; give each thread agents of its own, they may share a world"
+                    if owner >> 64 == mine >> 64
+                    else "this agent was in use by another thread when the process was forked, and stands half-way "
+                    "through a step; make a new one"
+                )
+            return method(self, *args, **options)
+        finally:
+            if 0 in hands and hands[0] is mine:
+                del hands[0]
+
+    return alone
+
+
+def _give_back(planner: Any, hands: dict[int, int]) -> None:
+    """Put borrowed arrays back, unless a fork has caught them in the middle of a search."""
+    if 0 not in hands or hands[0] >> 64 == me() >> 64:
+        planner.release()
+
+
 class Agent:
     """An agent that moves when told to. Make one with :func:`timebound.agent`.
 
@@ -230,10 +270,11 @@ class Agent:
         if database is not None and not self.spec.algorithm.database:
             raise SpecError(f"{self.spec.algorithm.name} uses no database")
         self._database = {"database": database} if self.spec.algorithm.database else {}
+        self._hands: dict[int, int] = {}  # 0: the thread that is at work with the agent
         _count("commit, the number of moves per decision,", commit)
         if move_limit is not None:
             _count("move_limit", move_limit)
-        self._check_refusal()
+        check_refusal(self.spec, world, self.budget)
         here = world.state_of(start, "start")
         there = world.place_of(goal, "goal")  # it may be blocked now, as it may be later
         self._goal = there
@@ -241,7 +282,8 @@ class Agent:
         self._borrow(there)
         self._trail, self._spent = Diary(), Diary()
         self._trail.page[0] = here
-        self._clock = np.zeros(2, np.int64)
+        self._clock = new_clock()
+        self._patience = PATIENCE
         self._memory_bytes = 0
         self._proved = -1  # the world's edit count when the goal was proved to be out of reach
         self._note = records(loop.EPISODE)
@@ -252,14 +294,28 @@ class Agent:
         self._nanoseconds = max(1, round(time_limit * 1e6)) if time_limit is not None else 0
         self._move_limit = int(move_limit) if move_limit is not None else UNLIMITED
 
-    def _borrow(self, goal: int) -> None:
-        algorithm = self.spec.algorithm
-        self._planner = algorithm.make(self.world, goal, self.budget, **self._database, **self.spec.parameters)
+    def _borrow(self, goal: int, counts: Any = None) -> None:
+        """Take a planner, which may have borrowed its arrays, and go on counting from ``counts``."""
+        lost = self._lost()
+        if lost:
+            planner = _STAND_IN.make(self.world, goal, self.budget)
+        else:
+            options = self._database | self.spec.parameters
+            planner = self.spec.algorithm.make(self.world, goal, self.budget, **options)
+        if counts is not None:
+            planner.state.counts[:] = counts
         # An agent that is dropped half-way gives its arrays back too.
-        self._release = weakref.finalize(self, self._planner.release)
+        release = weakref.finalize(self, _give_back, planner, self._hands)
+        self._planner, self._release, self._replaced = planner, release, lost
 
-    def _check_refusal(self) -> None:
-        check_refusal(self.spec.algorithm, self.world)
+    def _lost(self) -> bool:
+        """Whether the world is one that the algorithm cannot walk in: an edit may have made a graph one-way.
+
+        The agent was taken on, so it is not refused now. A* goes on in the algorithm's place, with the same budget: it
+        waits until it knows the whole way, which needs no step back.
+        """
+        refuses = self.spec.algorithm.refuses
+        return refuses is not None and refuses(self.world) is not None
 
     @property
     def done(self) -> bool:
@@ -305,6 +361,7 @@ class Agent:
         """What its moves have cost."""
         return float(self._note["cost"][0] + self._note["cost_rest"][0])
 
+    @_one_thread
     def ahead(self) -> Any:
         """Where the agent means to go from here, as far as it knows now: for drawing, or for reserving cells.
 
@@ -332,6 +389,7 @@ class Agent:
         self._run(UNLIMITED >> 1 if ticks is None else _count("ticks", ticks, UNLIMITED >> 1))
         return self
 
+    @_one_thread
     def restart(self) -> Agent:
         """Go back to the start for another trial. What the algorithm has learned stays; other searches begin anew.
 
@@ -353,7 +411,7 @@ class Agent:
                 if name != "states":
                     planner.state.counts[name] = 0
             if not self._release.alive:
-                self._release = weakref.finalize(self, planner.release)
+                self._release = weakref.finalize(self, _give_back, planner, self._hands)
         else:
             self._release()
             self._borrow(int(self._note["goal"][0]))
@@ -367,6 +425,7 @@ class Agent:
         self._note["status"] = loop.REACHED if here == kept["goal"] else loop.ACTIVE
         return self
 
+    @_one_thread
     def wait(self, ticks: int = 1) -> Agent:
         """Let so many ticks pass without planning or moving; they count as waits."""
         _count("ticks", ticks, _LONGEST_WAIT)
@@ -376,6 +435,7 @@ class Agent:
         self._note["ticks"] += ticks
         return self
 
+    @_one_thread
     def _run(self, ticks: int) -> None:
         last = self.ticks + ticks
         changes = self.world.changes
@@ -384,29 +444,15 @@ class Agent:
             self._wake()
         while not self.done and self.ticks < last:
             changes.catch_up()
-            changes.enter()
             try:
-                self._check_refusal()  # an edit may have made a graph one-way
-                status = loop.run(
-                    self._view,
-                    self._planner.state,
-                    self._trail.page,
-                    self._spent.page,
-                    self._note,
-                    self._clock,
-                    last - self.ticks,
-                    self._limit,
-                    self._nanoseconds,
-                    self._move_limit,
-                )
+                changes.enter(self)
+                status = self._tick(last)
                 self._proved = int(changes.edited[0])
             finally:
-                changes.leave()
+                changes.leave(self)
             if status == loop.GROW_DIARY:
                 self._note["trail_from"] = self._trail.turn(self.moves + 1)
                 self._note["spent_from"] = self._spent.turn(self.ticks)
-            elif status == loop.GROW_ALGORITHM:
-                self._planner.enlarge()
             elif status == loop.OVER_BUDGET:
                 spent = int(self._spent.first(self.ticks)[-1])
                 raise AssertionError(f"{self.spec} expanded {spent} states on one move, above its budget {self.budget}")
@@ -421,14 +467,40 @@ class Agent:
             self._memory_bytes = self._planner.memory_bytes()
             self._release()
 
+    def _tick(self, last: int) -> int:
+        """Act until tick ``last``, or until someone waits to edit the world; a tick under way is finished before."""
+        while True:
+            if not self._replaced and self._lost():
+                self._begin_anew()
+            wind(self._clock, self._patience)
+            status = loop.run(
+                self._view,
+                self._planner.state,
+                self._trail.page,
+                self._spent.page,
+                self._note,
+                self._clock,
+                last - self.ticks,
+                self._limit,
+                self._nanoseconds,
+                self._move_limit,
+            )
+            if status == loop.GROW_ALGORITHM:
+                self._planner.enlarge()
+            elif status != loop.PAUSED or not self._note["deciding"][0]:
+                return int(status)
+
     def _wake(self) -> None:
         """The world has changed since the proof that there is no way: go on as a new search, with the same books."""
-        counts = self._planner.state.counts
-        self._release()
-        self._borrow(int(self._note["goal"][0]))
-        self._planner.state.counts[:] = counts
+        self._begin_anew()
         self._note["status"] = loop.ACTIVE
 
+    def _begin_anew(self) -> None:
+        self._note["pending"] = 0
+        self._release()
+        self._borrow(int(self._note["goal"][0]), self._planner.state.counts)
+
+    @_one_thread
     def result(self, optimal: float | str | None = None, *, non_optimal: bool | None = None) -> Result:
         """The record of the episode so far.
 
@@ -511,15 +583,17 @@ def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | N
     view, workspace = world.view_for(goal), Workspace.of(world)
     search, counts = records(SEARCH), records(COUNTS)
     search["g_weight"], search["reopen"] = WEIGHT_ONE, 1
-    world.changes.enter()
+    clock = new_clock()
     try:
+        world.changes.enter(workspace)
         while True:
-            wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail)
+            wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail, clock)
             if wrong >= 0:
                 return int(wrong)
-            workspace.enlarge()
+            if wrong == -1:
+                workspace.enlarge()
     finally:
-        world.changes.leave()
+        world.changes.leave(workspace)
         workspace.release()
 
 

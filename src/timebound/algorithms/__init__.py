@@ -75,10 +75,17 @@ def _parsed(text: str) -> Spec:
     return Spec(algorithm, algorithm.settle(given))
 
 
-def check_refusal(algorithm: Algorithm, world: Any) -> None:
-    """A SpecError if the algorithm cannot work in this world, which names those that can."""
+def check_refusal(spec: Spec, world: Any, budget: Any) -> None:
+    """A SpecError if the algorithm cannot work in this world, which names those that can; or not with this budget.
+
+    Asked when an agent is made, never later.
+    """
+    algorithm = spec.algorithm
     reason = algorithm.refuses(world) if algorithm.refuses else None
     if reason is None:
+        unfit = algorithm.unfit(world, budget, **spec.parameters) if algorithm.unfit else None
+        if unfit is not None:
+            raise SpecError(f"{algorithm.name}: {unfit}")
         return
     able = [other for other in REGISTRY.values() if not (other.refuses and other.refuses(world))]
     lists = [

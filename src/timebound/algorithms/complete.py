@@ -20,8 +20,8 @@ import numpy as np
 
 from ..kernels.best_first import SEARCH, advance, begin, parent
 from ..kernels.jit import inlined
-from ..kernels.layout import COUNTS, EXHAUSTED, GROW, RUNNING, WEIGHT_MAX, WEIGHT_ONE
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.layout import COUNTS, EXHAUSTED, GROW, PAUSED, RUNNING, WEIGHT_MAX, WEIGHT_ONE
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.tables import state_of
 from ..kernels.views import edits
 from ..kernels.workspace import Workspace, enlarged_at_front, records
@@ -69,6 +69,8 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         status = advance(world, table, algorithm.queue, note, algorithm.counts[0], clock, limit, deadline)
         if status == GROW:
             return NEEDS_ROOM
+        if status == PAUSED:
+            return NOT_YET
         if status == RUNNING:
             return 0
         progress.tracing = note.goal_slot
@@ -125,6 +127,8 @@ class BestFirstPlanner:
             route, plan = enlarged_at_front(self.state.route, self.state.plan)
             self.state = self.state._replace(route=route, plan=plan)
         else:
+            # An interrupt may have come between the two before; the arrays that the search uses are those that count.
+            self._workspace.table, self._workspace.queue = self.state.table, self.state.queue
             self._workspace.enlarge()
             self.state = self.state._replace(table=self._workspace.table, queue=self._workspace.queue)
 

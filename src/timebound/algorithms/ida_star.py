@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.jit import inlined, now_ns
-from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, RUNNING
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.pauses import stride, tired
 from ..kernels.views import aim, degree, edits, estimate, locate, successor
 from ..kernels.workspace import records
 from .registry import Algorithm, World
@@ -73,6 +74,8 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         )
         if status == GROW:
             return NEEDS_ROOM
+        if status == PAUSED:
+            return NOT_YET
         note.status = status
         if status == FOUND:
             plan[0] = 1
@@ -88,6 +91,7 @@ def _deepen(world, note, path, costs, nexts, counts, clock, budget, deadline):
     target = aim(world, goal)
     depth = note.depth
     expanded = 0
+    look_at = stride(clock)
     status = RUNNING
     while True:
         if depth + 1 >= path.shape[0]:
@@ -137,6 +141,11 @@ def _deepen(world, note, path, costs, nexts, counts, clock, budget, deadline):
         expanded += 1
         if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
             budget = expanded
+        if expanded >= look_at:
+            look_at = expanded + stride(clock)
+            if tired(clock):
+                status = PAUSED
+                break
     note.depth = depth
     counts.expanded += expanded
     return status

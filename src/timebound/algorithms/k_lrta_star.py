@@ -37,11 +37,21 @@ import numpy as np
 
 from ..kernels.edits import LogView
 from ..kernels.jit import now_ns
-from ..kernels.layout import EXHAUSTED, GROW, WEIGHT_MAX, WEIGHT_ONE
+from ..kernels.layout import EXHAUSTED, GROW, PAUSED, WEIGHT_MAX, WEIGHT_ONE
 from ..kernels.learned import LearnedValues, cramped, learned
-from ..kernels.learning import FORGET, SPACE, VALUES, dijkstra_inwards, from_best, hopeless, must_forget
-from ..kernels.lookahead import Space, a_star, least_changed, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.learning import (
+    FORGET,
+    SPACE,
+    VALUES,
+    abandoned,
+    dijkstra_inwards,
+    from_best,
+    hopeless,
+    must_forget,
+    teach,
+)
+from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed, new_space
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.views import edits, widest
 from ..kernels.workspace import records
 from .learner import Learner, first_room
@@ -85,10 +95,11 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     counts = algorithm.counts[0]
     if local.frontier and plan[0] < plan[1] and learner.edits == edits(world):
         return plan[1] - plan[0]
-    if must_forget(world, algorithm.log, learner, note):
+    limit -= abandoned(world, learner, note, counts)
+    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
         learner.lack = FORGET
         return NEEDS_ROOM
-    if note.lacking:
+    if note.lacking and not note.paused:
         note.lacking = 0
         learner.lack = SPACE
         return NEEDS_ROOM
@@ -99,27 +110,35 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         tenth = max((deadline - began) // 10, 1)
         look_until = began + 4 * tenth
         learn_until = began + 8 * tenth
-    status = a_star(world, values, space, note, s, limit, clock, look_until)
-    if status == GROW:
-        learner.lack = SPACE
-        return NEEDS_ROOM
-    if cramped(values, note.expanded):
-        # Before anything is learned or counted: the lookahead is made again, and the same.
-        learner.lack = VALUES
-        return NEEDS_ROOM
-    counts.expanded += note.expanded
+    if note.paused <= LOOKING:
+        status = a_star(world, values, space, note, s, limit, clock, look_until)
+        if status == GROW:
+            learner.lack = SPACE
+            return NEEDS_ROOM
+        if status == PAUSED:
+            return NOT_YET
+        if cramped(values, note.expanded):
+            # Before anything is learned or counted: the lookahead is made again, and the same.
+            learner.lack = VALUES
+            return NEEDS_ROOM
+        counts.expanded += note.expanded
+        counts.states = values.used[1] + note.states
+        if status == EXHAUSTED:
+            return NO_WAY
+        note.raised = values.used[2]
+        if local.rule == BEST:
+            from_best(space, note, local.weight)
+    if local.rule == DIJKSTRA and note.paused <= SETTLING:
+        if dijkstra_inwards(space, note, local.weight, clock, learn_until) == PAUSED:
+            return NOT_YET
+        counts.expanded += note.settled
+        counts.learning += note.settled
+    if teach(space, values, note, clock) == PAUSED:
+        return NOT_YET
     counts.states = values.used[1] + note.states
-    if status == EXHAUSTED:
-        return NO_WAY
-    raised = values.used[2]
-    if local.rule == DIJKSTRA:
-        settled = dijkstra_inwards(space, values, note, local.weight, clock, learn_until)
-        counts.expanded += settled
-        counts.learning += settled
-    else:
-        from_best(space, values, note, local.weight)
+    learner.quiet = learner.quiet + 1 if values.used[2] == note.raised else 0
     counts.states = values.used[1] + note.states
-    learner.quiet = learner.quiet + 1 if values.used[2] == raised else 0
+    learner.quiet = learner.quiet + 1 if values.used[2] == note.raised else 0
     if hopeless(note, learned(values, s), values.used[1], local.weight):
         return NO_WAY
     there = note.best

@@ -42,7 +42,8 @@ from ..kernels.jit import generic, inlined, now_ns
 from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learned import LearnedValues, cramped, new_values
 from ..kernels.learning import FORGET, VALUES, hopeless, must_forget, update
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.pauses import stride, tired
 from ..kernels.records import STACK, Records, most_similar
 from ..kernels.trails import Inquiry, Trails, new_inquiry, next_climb, reset
 from ..kernels.views import aim, estimate, locate
@@ -65,6 +66,7 @@ QUEST = np.dtype(
         ("failed", np.int64),  # records dropped since an edit last opened something
         ("asked", np.int64),  # ticks that the last question took, besides the one in which it was answered
         ("alone", np.int64),  # moves made since the last question
+        ("paused", np.int64),  # 1 if the question took long and goes on in the same tick
         ("learned", np.int64),  # states whose values were raised for subgoals that are behind
     ]
 )
@@ -102,7 +104,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     learner = algorithm.learner[0]
     quest = algorithm.quest[0]
     counts = algorithm.counts[0]
-    if must_forget(world, algorithm.log, learner, note):
+    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
         # Something has opened: a record that failed may do now. In a world that opens all the time an agent must not
         # spend it all on questions.
         quest.failed = 0
@@ -123,6 +125,8 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         used = ask(world, algorithm, quest, algorithm.climb[0], clock, s, limit, deadline)
         counts.expanded += used
         limit -= used
+        if quest.paused:
+            return NOT_YET
         if quest.stage != WALK:
             quest.asked += 1
             return 0
@@ -199,6 +203,8 @@ def _target_of_parts(trails, algorithm, quest):
 def ask(world, algorithm, quest, climb, clock, s, limit, deadline):
     """Go on asking the database, with up to ``limit`` expansions; WALK when it has answered. Returns those used."""
     used = np.int64(0)
+    quest.paused = 0
+    look_at = stride(clock)
     if quest.stage == ASK:
         quest.record = -1
         quest.next = 0
@@ -217,6 +223,11 @@ def ask(world, algorithm, quest, climb, clock, s, limit, deadline):
             used += climb_on(world, climb, min(limit - used, _CLOCK))
             if deadline > 0 and now_ns(clock) > deadline:
                 return used
+            if used >= look_at:
+                look_at = used + stride(clock)
+                if tired(clock):
+                    quest.paused = 1
+                    return used
         if climb.status == CLIMBING:
             return used
         climbed(algorithm.records, world, algorithm, quest, climb, s)
@@ -330,8 +341,9 @@ class KnnPlanner(Learner):
     def enlarge(self) -> None:
         """As for every learner; and an empty table of values for a new subgoal."""
         if int(self.state.learner["lack"][0]) == NEW_GOAL:
-            self.state.quest["learned"] += self.state.values.used[1]
+            learned = self.state.values.used[1]
             self.state = self.state._replace(values=new_values(self.state.values.bits))
+            self.state.quest["learned"] += learned
             self.state.learner["lack"] = 0
         else:
             super().enlarge()

@@ -45,7 +45,10 @@ class Learner:
         }
 
     def enlarge(self) -> None:
-        """Double what is full, or forget every value: a new table is small, whatever the old one had grown to."""
+        """Double what is full, or forget every value: a new table is small, whatever the old one had grown to.
+
+        What is lacking stays written down until it is there: an interrupt half-way loses nothing.
+        """
         state = self.state
         lack = int(state.learner["lack"][0])
         if lack == SPACE:
@@ -62,11 +65,13 @@ class Learner:
             state.counts["restarts"] += 1
         else:
             self.state = state._replace(values=enlarged(state.values, self._states))
+        state.learner["lack"] = 0
 
     def restart(self) -> None:
         """A new trial: everything learned stays, the plan does not."""
         self.state.plan[:] = 0
         self.state.learner["quiet"] = 0
+        self.state.note["paused"] = 0
 
     @property
     def raises(self) -> int:

@@ -13,7 +13,8 @@ Chosen where the papers are silent:
 * Path-max, "g + h never decreases along a branch", is for gamma g + h and holds from the first step on. With it each
   move leads to a lower value, so the agent cannot go round in circles without learning; without it, gamma < 1 can. The
   value of the agent's own state does not enter, for it is what is being learned.
-* A budget in expansions must allow the whole lookahead. A budget in time cuts the lookahead short.
+* A budget in expansions must allow the whole lookahead. A budget in time cuts the lookahead short; so does one in
+  expansions if an edit has made steps so cheap that ``gmax`` reaches further than when the agent was made.
 * Edits: if an arc became cheaper, values might be too high, and all are forgotten; if arcs only became dearer, all
   are kept.
 * When there is no way, the lookahead proves it if it sees everything; otherwise a value proves it in the end that is
@@ -29,14 +30,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import SpecError
 from ..kernels.edits import LogView
 from ..kernels.jit import inlined
-from ..kernels.layout import GROW, INFINITE, WEIGHT_ONE
+from ..kernels.layout import GROW, INFINITE, PAUSED, WEIGHT_ONE
 from ..kernels.learned import LearnedValues, cramped, learned
-from ..kernels.learning import FORGET, SPACE, VALUES, hopeless, mini_min, must_forget, update
+from ..kernels.learning import FORGET, SPACE, VALUES, abandoned, hopeless, mini_min, must_forget, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.views import GraphView, GridView, TerrainView, widest
 from ..kernels.workspace import records
 from .learner import Learner
@@ -73,12 +73,15 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     learner = algorithm.learner[0]
     depth = algorithm.depth[0]
     counts = algorithm.counts[0]
-    if must_forget(world, algorithm.log, learner, note):
+    limit -= abandoned(world, learner, note, counts)
+    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
         learner.lack = FORGET
         return NEEDS_ROOM
     if cramped(values, 1):
         learner.lack = VALUES
         return NEEDS_ROOM
+    if limit < 1:
+        return 0
     if depth.depth == 1 and depth.gmax < 0:
         # The neighbours are the frontier: no need to set up a space.
         rise, h, there = update(world, values, note, s, depth.gamma)
@@ -99,8 +102,8 @@ def _decide(algorithm, world, clock, s, limit, deadline):
 
 @inlined
 def _look_further(world, values, space, note, learner, depth, counts, s, limit, clock, deadline):
-    """The slot of the next step, or NO_WAY, or NEEDS_ROOM."""
-    if note.lacking:
+    """The slot of the next step, or what ``decide`` may return besides."""
+    if note.lacking and not note.paused:
         note.lacking = 0
         learner.lack = SPACE
         return NEEDS_ROOM
@@ -111,6 +114,8 @@ def _look_further(world, values, space, note, learner, depth, counts, s, limit, 
     if status == GROW:
         learner.lack = SPACE
         return NEEDS_ROOM
+    if status == PAUSED:
+        return NOT_YET
     best, v = best_on_frontier(space, note, depth.gamma)
     counts.expanded += note.expanded
     if best < 0:
@@ -128,28 +133,35 @@ def _look_further(world, values, space, note, learner, depth, counts, s, limit, 
 
 
 class LrtaPlanner(Learner):
-    """The Python half: checks that the lookahead fits the budget."""
+    """The Python half."""
 
-    def __init__(self, world: World, goal: int, budget: Any, depth: int, gmax: float, gamma: float) -> None:
+    def __init__(self, world: World, goal: int, depth: int, gmax: float, gamma: float) -> None:
         super().__init__(world, goal)
-        if gmax > 0 and depth > 1:
-            raise SpecError(f"lrta*: give a depth ({depth}) or a cost limit gmax ({gmax:g}), not both")
-        steps, limit = depth, -1
-        if gmax > 0:
-            # A millionth more, so that a limit given to a few digits includes the steps it was meant to include.
-            limit = min(math.floor(gmax * world.unit * (1 + 1e-6)), INFINITE)
-            # A state is expanded only if its steps end within the limit, so at most so many lie in a row.
-            steps = max(1, limit // max(cheapest_step(world), 1))
-        most = most_expanded(world, steps)
-        if budget.expansions is not None and budget.expansions < most:
-            asked = f"gmax={gmax:g}" if gmax > 0 else f"depth={depth}"
-            raise SpecError(f"lrta*: {asked} can take {most} expansions per move here, the budget is {budget}")
         note = records(DEPTH)
-        note["depth"], note["gmax"], note["gamma"] = depth, limit, max(1, round(gamma * WEIGHT_ONE))
-        slots = 64 if steps == 1 and gmax == 0 else 1024
+        note["depth"], note["gmax"], note["gamma"] = depth, _reach(world, gmax), max(1, round(gamma * WEIGHT_ONE))
+        slots = 64 if depth == 1 and gmax == 0 else 1024
         self.state = LearningRealTime(
             space=new_space(slots, slots), depth=note, route=np.zeros(slots, np.int64), **self._common
         )
+
+
+def _reach(world: Any, gmax: float) -> int:
+    """The cost limit in integers; -1 if there is none."""
+    # A millionth more, so that a limit given to a few digits includes the steps it was meant to include.
+    return min(math.floor(gmax * world.unit * (1 + 1e-6)), INFINITE) if gmax > 0 else -1
+
+
+def unfit(world: Any, budget: Any, depth: int, gmax: float, gamma: float) -> str | None:
+    """Whether the lookahead is more than the budget allows, in words."""
+    if gmax > 0 and depth > 1:
+        return f"give a depth ({depth}) or a cost limit gmax ({gmax:g}), not both"
+    # A state is expanded only if its steps end within the limit, so at most so many lie in a row.
+    steps = max(1, _reach(world, gmax) // max(cheapest_step(world), 1)) if gmax > 0 else depth
+    most = most_expanded(world, steps)
+    if budget.expansions is None or budget.expansions >= most:
+        return None
+    asked = f"gmax={gmax:g}" if gmax > 0 else f"depth={depth}"
+    return f"{asked} can take {most} expansions per move here, the budget is {budget}"
 
 
 def cheapest_step(world: Any) -> int:
@@ -200,7 +212,8 @@ LRTA_STAR = Algorithm(
             "gamma", float, 1.0, "weight of the way to the frontier against the estimate there", low=0.01, high=1.0
         ),
     ),
-    make=lambda world, goal, budget, depth, gmax, gamma: LrtaPlanner(world, goal, budget, depth, gmax, gamma),
+    make=lambda world, goal, budget, depth, gmax, gamma: LrtaPlanner(world, goal, depth, gmax, gamma),
+    unfit=unfit,
 )
 
 ALGORITHMS = (LRTA_STAR,)

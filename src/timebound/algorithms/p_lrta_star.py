@@ -25,9 +25,21 @@ from ..kernels.edits import LogView
 from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learned import LearnedValues, cramped
 from ..kernels.learning import FORGET, VALUES, hopeless, look_around, must_forget, offer, sweep, update
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.views import edits
+from ..kernels.workspace import records
 from .learner import Learner
 from .registry import Algorithm, Parameter, World
+
+SWEEP = np.dtype(
+    [
+        ("length", np.int64),  # of the queue
+        ("under_way", np.int64),  # 1 if a sweep has been paused; then also:
+        ("done", np.int64),  # updates that it has made
+        ("value", np.int64),  # of the agent's own state
+        ("there", np.int64),  # the best neighbour before the sweep
+    ]
+)
 
 
 class Prioritized(NamedTuple):
@@ -36,7 +48,7 @@ class Prioritized(NamedTuple):
     values: LearnedValues
     queue_states: np.ndarray  # int64[queue]: in order of arrival
     queue_rises: np.ndarray  # int64[queue]: the priorities
-    length: np.ndarray  # int64[1]
+    sweep: np.ndarray  # one SWEEP record
     note: np.ndarray  # one LOOK record
     learner: np.ndarray  # one LEARNER record
     log: LogView
@@ -53,27 +65,44 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     note = algorithm.note[0]
     learner = algorithm.learner[0]
     counts = algorithm.counts[0]
-    if must_forget(world, algorithm.log, learner, note):
-        algorithm.length[0] = 0
+    swept = algorithm.sweep[0]
+    if swept.under_way and learner.edits != edits(world):
+        # Paused, and the world has been edited since: what has been done counts, and a new look is needed.
+        counts.expanded += 1 + swept.done
+        counts.learning += swept.done
+        limit -= 1
+        swept.under_way = 0
+    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
+        swept.length = 0
         learner.lack = FORGET
         return NEEDS_ROOM
-    if cramped(values, states.shape[0] + 2):
-        learner.lack = VALUES
-        return NEEDS_ROOM
-    length = algorithm.length[0]
-    rise, h, there = update(world, values, note, s, WEIGHT_ONE)
-    if rise > 0:
-        length = offer(world, states, rises, length, s, rise)
-    length, done = sweep(world, values, note, states, rises, length, states.shape[0])
-    algorithm.length[0] = length
+    if limit < 1:
+        return 0
+    if not swept.under_way:
+        if cramped(values, states.shape[0] + 2):
+            learner.lack = VALUES
+            return NEEDS_ROOM
+        rise, swept.value, swept.there = update(world, values, note, s, WEIGHT_ONE)
+        if rise > 0:
+            swept.length = offer(world, states, rises, swept.length, s, rise)
+        swept.done = 0
+        swept.under_way = 1
+    swept.length, swept.done, whole = sweep(
+        world, values, note, states, rises, swept.length, swept.done, states.shape[0], clock
+    )  # fmt: skip
+    if not whole:
+        return NOT_YET
+    swept.under_way = 0
+    done = swept.done
+    there = swept.there
     if done > 0 and there >= 0:
         # The sweep may have changed which neighbour is best.
         _, _, there = look_around(world, values, note, s, WEIGHT_ONE)
         done += 1
     counts.expanded += 1 + done
     counts.learning += done
-    counts.states = values.used[1] + length
-    if there < 0 or hopeless(note, h, values.used[1], WEIGHT_ONE):
+    counts.states = values.used[1] + swept.length
+    if there < 0 or hopeless(note, swept.value, values.used[1], WEIGHT_ONE):
         return NO_WAY
     algorithm.route[0] = there
     algorithm.plan[0] = 0
@@ -89,10 +118,15 @@ class PrioritizedPlanner(Learner):
         self.state = Prioritized(
             queue_states=np.zeros(queue, np.int64),
             queue_rises=np.zeros(queue, np.int64),
-            length=np.zeros(1, np.int64),
+            sweep=records(SWEEP),
             route=np.zeros(1, np.int64),
             **self._common,
         )
+
+    def restart(self) -> None:
+        """A new trial: a sweep that was paused ends, what is in the queue stays."""
+        super().restart()
+        self.state.sweep["under_way"] = 0
 
     def memory_bytes(self) -> int:
         """Bytes of the values and of the queue."""

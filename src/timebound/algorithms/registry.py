@@ -95,6 +95,8 @@ class Algorithm:
     real_time: bool = True
     # What the algorithm cannot do, in words for the user, as a test of the world; None: nothing.
     refuses: Callable[[Any], str | None] | None = None
+    # The same for ``unfit(world, budget, **parameters)``: what fits neither each other, nor the world, nor the budget.
+    unfit: Callable[..., str | None] | None = None
     # Whether ``make`` also takes ``database=``, what tb.load_database gave.
     database: bool = False
 

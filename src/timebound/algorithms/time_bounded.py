@@ -48,14 +48,16 @@ from ..kernels.layout import (
     FOUND,
     GROW,
     INFINITE,
+    PAUSED,
     RUNNING,
     STAMP_SHIFT,
     WEIGHT_MAX,
     WEIGHT_ONE,
     WEIGHT_SHIFT,
 )
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.memory import reserved
+from ..kernels.pauses import stride, tired
 from ..kernels.tables import intern, state_of, word_of
 from ..kernels.views import aim, cost_between, degree, edits, estimate, locate, successor
 from ..kernels.workspace import Workspace, records
@@ -76,7 +78,9 @@ FOLLOW = np.dtype(
         ("steady", np.int64),
         ("late", np.int64),
         ("shortcuts", np.int64),  # 1: look for a way from the agent to the final path while stepping back
-        ("cutting", np.int64),  # what is being done about one: nothing, SEARCHING, TRACING or WALKING
+        ("cutting", np.int64),  # what is being done about one: nothing, SEARCHING, TRACING, WALKING or RESTING
+        ("cut_place", np.int64),  # RESTING: the state of the path to be opened next
+        ("cut_steps", np.float64),  # and what is left of the tick's budget
         ("price", np.float64),  # c: parents followed for the price of an expansion
         ("first", np.int64),  # 1 until the first tick is over
         ("used", np.int64),  # expansions of this tick so far, in case it is interrupted to enlarge an array
@@ -91,7 +95,7 @@ FOLLOW = np.dtype(
     ]
 )
 
-SEARCHING, TRACING, WALKING = 1, 2, 3  # a shortcut
+SEARCHING, TRACING, WALKING, RESTING = 1, 2, 3, 4  # a shortcut
 
 _CLOCK_MASK = 255  # parents followed between two looks at the clock
 _LISTEN_MOST = 1 << 14  # edits judged in one tick
@@ -156,6 +160,8 @@ def _decide(algorithm, world, clock, s, limit, deadline):
             follow.used += counts.expanded - before
             if status == GROW:
                 return NEEDS_ROOM
+            if status == PAUSED:
+                return NOT_YET
         if not (search.status == EXHAUSTED or follow.settled or (follow.late and search.status != FOUND)):
             if follow.steps < 0:
                 follow.steps = follow.traces_after if search.status == FOUND else follow.traces
@@ -352,7 +358,7 @@ def remaining(world, table, search, paths, fronts, row, here):
 
 @inlined
 def find_shortcut(algorithm, world, clock, s, limit, deadline):
-    """Enhancement 1: A* from the path to the agent. Returns the moves ready, 0 if it found nothing, or NEEDS_ROOM.
+    """Enhancement 1: A* from the path to the agent. Returns the moves ready, 0 if it found nothing, or as ``decide``.
 
     The states of the path are its roots, each with its distance to the goal as g. They need not all be opened at
     once: f = g + h never falls from the goal backwards, so the next one is opened when its turn comes.
@@ -369,13 +375,27 @@ def find_shortcut(algorithm, world, clock, s, limit, deadline):
     cut_counts = algorithm.cut_counts[0]
     row = follow.active
     end = paths.shape[1] - 1
-    follow.cutting = SEARCHING
-    if begin(world, cut_table, cut_queue, cut, cut_counts, search.goal, s) == GROW:
-        return NEEDS_ROOM
-    reach = cost_so_far(table, search, paths[row, end])
     steps = min(limit, 1 << 40) * follow.price
     k = end - 1
+    if follow.cutting == RESTING:
+        follow.cutting = SEARCHING
+        steps = follow.cut_steps
+        k = follow.cut_place
+    else:
+        follow.cutting = SEARCHING
+        if begin(world, cut_table, cut_queue, cut, cut_counts, search.goal, s) == GROW:
+            return NEEDS_ROOM
+    reach = cost_so_far(table, search, paths[row, end])
+    left = stride(clock)
     while steps > 0:
+        left -= 1
+        if left < 0:
+            left = stride(clock)
+            if tired(clock):
+                follow.cutting = RESTING
+                follow.cut_steps = steps
+                follow.cut_place = k
+                return NOT_YET
         if k >= fronts[row]:
             slot = paths[row, k]
             done = open_in_turn(
@@ -546,6 +566,7 @@ class TimeBoundedPlanner:
         if cutting == TRACING:
             self.state = state._replace(route=np.empty(2 * len(state.route), np.int64))
         elif cutting == SEARCHING:
+            self._cut.table, self._cut.queue = state.cut_table, state.cut_queue
             self._cut.enlarge()
             self.state = state._replace(cut_table=self._cut.table, cut_queue=self._cut.queue)
         elif state.fronts.min() == 0:
@@ -554,6 +575,8 @@ class TimeBoundedPlanner:
             paths[:, size:] = state.paths
             self.state = state._replace(paths=paths, fronts=state.fronts + size)
         else:
+            # An interrupt may have come between the two before; the arrays that the search uses are those that count.
+            self._workspace.table, self._workspace.queue = state.table, state.queue
             self._workspace.enlarge()
             self.state = state._replace(table=self._workspace.table, queue=self._workspace.queue)
             if self._cut is self._workspace:

@@ -31,7 +31,8 @@ from ..errors import DatabaseError, SpecError, WorldError, at_least, check_world
 from ..kernels.best_first import SEARCH
 from ..kernels.climbing import compress
 from ..kernels.jit import sources_digest
-from ..kernels.layout import COUNTS, WEIGHT_ONE
+from ..kernels.layout import COUNTS, GROW, PAUSED, WEIGHT_ONE
+from ..kernels.pauses import new_clock
 from ..kernels.records import Records, grow_tree, optimal_path, tree_path
 from ..kernels.trails import Trails, no_trails
 from ..kernels.workspace import Workspace, records
@@ -255,22 +256,26 @@ class Maker:
     def _grow(self, root: int) -> None:
         """A Dijkstra search of everything that is connected with the root."""
         self._search["g_weight"], self._search["h_weight"], self._search["reopen"] = WEIGHT_ONE, 0, 1
-        clock = np.zeros(2, np.int64)
-        while not grow_tree(
-            self._world.view,
-            self._workspace.table,
-            self._workspace.queue,
-            self._search,
-            self._counts,
-            root,
-            clock,
-        ):
-            self._workspace.enlarge()
+        self._search["paused"] = 0
+        clock = new_clock()
+        while True:
+            arrays = self._workspace.table, self._workspace.queue, self._search, self._counts
+            status = grow_tree(self._world.view, *arrays, root, clock)
+            if status == GROW:
+                self._workspace.enlarge()
+            elif status != PAUSED:
+                return
 
     def _between(self, start: int, goal: int) -> np.ndarray:
+        self._search["paused"] = 0
+        clock = new_clock()
+
         def attempt(path: np.ndarray) -> int:
             arrays = self._workspace.table, self._workspace.queue, self._search, self._counts
-            return int(optimal_path(self._world.view, *arrays, start, goal, path))
+            length = -3
+            while length == -3:  # it takes long: an interrupt may come in between
+                length = int(optimal_path(self._world.view, *arrays, start, goal, path, clock))
+            return length
 
         return self._traced(attempt)
 

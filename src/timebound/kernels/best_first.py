@@ -22,10 +22,12 @@ from .layout import (
     G_SHIFT,
     GROW,
     INFINITE,
+    PAUSED,
     RUNNING,
     STAMP_SHIFT,
     WEIGHT_SHIFT,
 )
+from .pauses import stride, tired
 from .queues import clear, crowded, likely_next, pop, push, resume, settle, suspend, top
 from .tables import full, intern, parent_of, renew, state_of, three_words, word_of, write
 from .views import (
@@ -57,6 +59,8 @@ SEARCH = np.dtype(
         ("h_weight", np.int64),
         ("reopen", np.int64),  # 1: a closed state found cheaper is opened again
         ("status", np.int64),  # RUNNING, FOUND or EXHAUSTED
+        ("skips", np.int64),  # stale entries that the slice under way may still skip
+        ("paused", np.int64),  # 1 if the slice is to be gone on with: it wanted room, or took long
     ]
 )
 
@@ -85,6 +89,7 @@ def begin(world, table, queue, note, counts, start, goal):
     note.goal_slot = -1
     note.goal_f = INFINITE
     note.status = RUNNING
+    note.paused = 0
     write(table, note.root, note.top, note.root)
     suspend(queue, push(queue, cursor, key, note.root))
     counts.states = 1
@@ -95,14 +100,28 @@ def begin(world, table, queue, note, counts, start, goal):
 def advance(world, table, queue, note, counts, clock, limit, deadline):
     """Expand up to ``limit`` states, or until ``deadline`` (nanoseconds; 0 for none). Returns a status.
 
-    Every call that does not end with GROW makes progress, even after the deadline.
+    Every call that does not end with GROW makes progress, even after the deadline. After GROW and PAUSED the same
+    slice goes on with what is left of its limit.
     """
     last = counts.expanded + limit
+    if not note.paused:
+        note.skips = _SKIPS * min(limit, 1 << 40) + _SKIPS
+    note.paused = 0
     while True:
         left = last - counts.expanded
-        status = _expand(world, table, queue, note, counts, left if deadline == 0 else min(left, _CLOCK))
-        if status != RUNNING or counts.expanded >= last or deadline == 0 or now_ns(clock) > deadline:
+        if deadline > 0:
+            left = min(left, _CLOCK)
+            note.skips = _SKIPS * left + _SKIPS
+        status = _expand(world, table, queue, note, counts, min(left, stride(clock)))
+        if status == GROW:
+            note.paused = 1
+        if status != RUNNING or counts.expanded >= last or (deadline == 0 and note.skips <= 0):
             return status
+        if deadline > 0 and now_ns(clock) > deadline:
+            return status
+        if tired(clock):
+            note.paused = 1
+            return PAUSED
 
 
 @inlined
@@ -124,7 +143,7 @@ def _expand(world, table, queue, note, counts, limit):
     cursor = resume(queue)
     expanded = 0
     states = 0
-    skips = _SKIPS * min(limit, 1 << 40) + _SKIPS
+    skips = note.skips
     status = RUNNING
     while True:
         cursor = settle(queue, cursor)
@@ -175,6 +194,7 @@ def _expand(world, table, queue, note, counts, limit):
                     cursor = push(queue, cursor, f >> shift, child)
     note.goal_f = goal_f
     note.status = status if status != GROW else RUNNING
+    note.skips = skips
     counts.expanded += expanded
     counts.states += states
     suspend(queue, cursor)

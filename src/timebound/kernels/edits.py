@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import generic, inlined, kernel
+from .jit import generic, inlined, kernel, now_ns
 from .layout import COLS, INFINITE, ROWS
+from .pauses import rest, stride, tired
 from .views import VECTOR, GraphView, GridView, PuzzleView, TerrainView, estimate, horizon, locate, successor
 
 __all__ = [
@@ -71,9 +72,9 @@ def _legal_byte(free, width, cell, directions, corners):
 
 
 @kernel
-def legal_moves(free, moves, width, directions, corners):
-    """Write every legal-moves byte. ``free`` is 0 or 1 per padded cell."""
-    for row in range(1, free.shape[0] // width - 1):
+def legal_moves(free, moves, width, directions, corners, first, last):
+    """Write the legal-moves bytes of rows from ``first`` to before ``last``. ``free`` is 0 or 1 per padded cell."""
+    for row in range(max(first, 1), min(last, free.shape[0] // width - 1)):
         for col in range(1, width - 1):
             cell = row * width + col
             moves[cell] = _legal_byte(free, width, cell, directions, corners)
@@ -215,17 +216,27 @@ def _puzzle_dearest(world, entry):
 
 
 @kernel
-def label_components(moves, free, width, labels, stack):
-    """Number the connected parts of a grid from 1; 0 for walls. Returns how many there are."""
-    parts = 0
-    for seed in range(free.shape[0]):
-        if not free[seed] or labels[seed]:
-            continue
-        parts += 1
-        labels[seed] = parts
-        stack[0] = seed
-        height = 1
+def label_components(moves, free, width, labels, stack, progress, clock):
+    """Number the connected parts of a grid from 1; 0 for walls. Returns False if it is to be called again.
+
+    ``progress``, three numbers, all 0 at first: how many parts there are, the cell looked at, the height of the stack.
+    """
+    rest(clock, now_ns(clock))
+    parts, seed, height = progress[0], progress[1], progress[2]
+    left = 16 * stride(clock)
+    while seed < free.shape[0]:
+        if height == 0 and free[seed] and not labels[seed]:
+            parts += 1
+            labels[seed] = parts
+            stack[0] = seed
+            height = 1
         while height > 0:
+            if left == 0:
+                left = 16 * stride(clock)
+                if tired(clock):
+                    progress[0], progress[1], progress[2] = parts, seed, height
+                    return False
+            left -= 1
             height -= 1
             cell = np.int64(stack[height])
             for i in range(8):
@@ -235,4 +246,6 @@ def label_components(moves, free, width, labels, stack):
                         labels[near] = parts
                         stack[height] = near
                         height += 1
-    return parts
+        seed += 1
+    progress[0], progress[1], progress[2] = parts, seed, 0
+    return True

@@ -5,24 +5,38 @@ from __future__ import annotations
 import numpy as np
 
 from .edits import NODE_SHIFT, log_change
-from .jit import kernel
+from .jit import kernel, now_ns
 from .layout import INFINITE
-from .queues import HeapQueue, clear, pop, push, settle
+from .pauses import rest, stride, tired
+from .queues import HeapQueue, clear, pop, push, resume, settle, suspend
 
 __all__ = ["distances_from", "log_edit"]
 
 
 @kernel
-def distances_from(graph, root, distances, keys, items):
-    """Dijkstra's algorithm. ``distances`` comes filled with INFINITE; the heap has room for every arc."""
-    queue = HeapQueue(keys, items, distances)
-    cursor = push(queue, clear(queue), np.int64(0), root)
-    distances[root] = 0
+def distances_from(graph, root, distances, keys, items, saved, clock):
+    """Dijkstra's algorithm. ``distances`` comes filled with INFINITE; the heap has room for every arc.
+
+    Returns False if it is to be called again; ``saved`` then holds the queue's cursor.
+    """
+    queue = HeapQueue(keys, items, saved)
+    cursor = resume(queue)
+    if distances[root] == INFINITE:
+        cursor = push(queue, clear(queue), np.int64(0), root)
+        distances[root] = 0
+    rest(clock, now_ns(clock))
+    left = stride(clock)
     while True:
+        if left == 0:
+            left = stride(clock)
+            if tired(clock):
+                suspend(queue, cursor)
+                return False
+        left -= 1
         cursor = settle(queue, cursor)
         key = cursor[0]
         if key == INFINITE:
-            return
+            return True
         s, cursor = pop(queue, cursor)
         if key > distances[s]:
             continue

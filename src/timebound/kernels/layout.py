@@ -40,6 +40,7 @@ RUNNING = 0  # the budget is spent; call again to go on
 FOUND = 1
 EXHAUSTED = 2  # every reachable state was expanded: there is no way
 GROW = 3  # an array is full: enlarge it and call again, nothing is lost
+PAUSED = 4  # it has taken long: call again, nothing is lost (see ``pauses``)
 
 # What an algorithm counts; the episode reads it after every decision.
 COUNTS = np.dtype(

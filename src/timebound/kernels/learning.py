@@ -19,9 +19,10 @@ import numpy as np
 
 from .edits import dearest_now
 from .jit import at, inlined, now_ns
-from .layout import WEIGHT_ONE, WEIGHT_SHIFT
+from .layout import PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
 from .learned import learn, learned
-from .lookahead import DEAD, best_on_frontier, heapify, pop, push
+from .lookahead import DEAD, LOOKING, SETTLING, TEACHING, best_on_frontier, heapify, pop, push
+from .pauses import stride, tired
 from .views import aim, degree, edits, estimate, locate, moved, successor
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "LEARNER",
     "SPACE",
     "VALUES",
+    "abandoned",
     "dijkstra_inwards",
     "from_best",
     "hopeless",
@@ -37,6 +39,7 @@ __all__ = [
     "must_forget",
     "offer",
     "sweep",
+    "teach",
     "update",
 ]
 
@@ -56,13 +59,18 @@ _LISTEN_MOST = 1 << 14  # entries of the log read in one tick; after more edits 
 
 
 @inlined
-def must_forget(world, log, learner, note):
+def must_forget(world, log, learner, note, plan):
     """Whether an edit since the last look has made some arc cheaper, so that values may be too high.
 
-    Arcs that became dearer do no harm: true distances have only grown.
+    Arcs that became dearer do no harm: true distances have only grown. Any edit that is noticed here is noticed only
+    here, so the plan is dropped in the same breath: the caller may yet ask for room and be called again. What must be
+    forgotten stays so until it is (``lack``), even if whoever is asked to is interrupted.
     """
+    if learner.lack == FORGET:
+        return True
     if learner.edits == edits(world):
         return False
+    plan[0] = plan[1]
     fresh = log.total[0] - learner.heard
     first = learner.heard
     began = learner.edits < 0
@@ -81,6 +89,24 @@ def must_forget(world, log, learner, note):
 
 
 @inlined
+def abandoned(world, learner, note, counts):
+    """The expansions of a lookahead that was paused and is of no use now, because the world has been edited since.
+
+    They count all the same.
+    """
+    lost = np.int64(0)
+    if note.paused and learner.edits != edits(world):
+        if note.paused == LOOKING:
+            lost = note.expanded
+            counts.expanded += lost
+        elif note.paused == SETTLING:
+            counts.expanded += note.settled
+            counts.learning += note.settled
+        note.paused = 0
+    return lost
+
+
+@inlined
 def hopeless(note, h, reach, w):
     """Whether a value this high proves that there is no way to the goal; ``reach`` bounds the size of S."""
     # The product could overflow in a vast world; it is then above any value.
@@ -95,34 +121,50 @@ def mini_min(values, s, h, v):
 
 
 @inlined
-def dijkstra_inwards(space, values, note, w, clock, deadline):
-    """LSS-LRTA*: give every closed state its exact value, given those of the frontier. Returns the states settled.
+def dijkstra_inwards(space, note, w, clock, deadline):
+    """LSS-LRTA*: find the exact value of every closed state, given those of the frontier. Returns RUNNING or PAUSED.
 
-    States from which no way leads to the frontier become DEAD. If time is up before all are settled, the others take
-    what is surely not too much: the value that would be settled next, or what RTAA* would give them if that is more.
+    States from which no way leads to the frontier become DEAD. Leaves the number of states settled in the note. If time
+    is up before all are, the others take what is surely not too much: the value that would be settled next, or what
+    RTAA* would give them if that is more.
     """
     table = space.table
     words = table.words
     h = space.h
     fresh = space.fresh
     heap = space.heap
-    size = np.int64(0)
-    closed = np.int64(0)
-    for slot in range(note.states):
-        if words[at(slot)] & 1:
-            fresh[at(slot)] = DEAD
-            closed += 1
-        else:
-            fresh[at(slot)] = h[at(slot)]
-            heap.keys[at(size)] = h[at(slot)]
-            heap.ties[at(size)] = 0
-            heap.slots[at(size)] = slot
-            size += 1
-    heapify(heap, size)
-    settled = np.int64(0)
+    size = note.heaped
+    closed = note.closed
+    settled = note.settled
+    if note.paused != SETTLING:
+        size = np.int64(0)
+        closed = np.int64(0)
+        settled = np.int64(0)
+        for slot in range(note.states):
+            if words[at(slot)] & 1:
+                fresh[at(slot)] = DEAD
+                closed += 1
+            else:
+                fresh[at(slot)] = h[at(slot)]
+                heap.keys[at(size)] = h[at(slot)]
+                heap.ties[at(size)] = 0
+                heap.slots[at(size)] = slot
+                size += 1
+        heapify(heap, size)
+    note.paused = 0
+    look_at = settled + stride(clock)
     while closed > 0 and size > 0:
         if deadline > 0 and settled & _CLOCK_MASK == _CLOCK_MASK and now_ns(clock) > deadline:
+            _settle_roughly(space, note, w, heap.keys[0])
             break
+        if settled >= look_at:
+            look_at = settled + stride(clock)
+            if tired(clock):
+                note.paused = SETTLING
+                note.heaped = size
+                note.closed = closed
+                note.settled = settled
+                return PAUSED
         key = heap.keys[0]
         slot = heap.slots[0]
         size = pop(heap, size)
@@ -140,30 +182,47 @@ def dijkstra_inwards(space, values, note, w, clock, deadline):
                 fresh[at(source)] = v
                 size = push(heap, size, v, np.int64(0), source)
             arc = (packed & 0xFFFFFFFF) - 1
-    late = closed > 0 and size > 0
-    least = heap.keys[0]
-    top = _least_beyond(space, note, w) if late else np.int64(0)
-    for slot in range(note.states):
-        if not words[at(slot)] & 1:
-            continue
-        v = fresh[at(slot)]
-        if late and v > least:
-            v = min(v, max(least, top - w * (words[at(slot)] >> 1)))
-        if v > h[at(slot)]:
-            learn(values, table.states[at(slot)], v)
-    return settled
+    note.settled = settled
+    return RUNNING
 
 
 @inlined
-def from_best(space, values, note, w):
-    """RTAA*: raise every closed state to f of the best frontier state less its own g."""
-    table = space.table
-    words = table.words
+def _settle_roughly(space, note, w, least):
+    """Values for the closed states that are not settled; ``least`` is the value that would be settled next."""
+    words = space.table.words
+    fresh = space.fresh
     top = _least_beyond(space, note, w)
     for slot in range(note.states):
-        v = top - w * (words[at(slot)] >> 1)
-        if words[at(slot)] & 1 and v > space.h[at(slot)]:
-            learn(values, table.states[at(slot)], v)
+        if words[at(slot)] & 1 and fresh[at(slot)] > least:
+            fresh[at(slot)] = min(fresh[at(slot)], max(least, top - w * (words[at(slot)] >> 1)))
+
+
+@inlined
+def from_best(space, note, w):
+    """RTAA*: the value of every closed state is f of the best frontier state less its own g."""
+    words = space.table.words
+    top = _least_beyond(space, note, w)
+    for slot in range(note.states):
+        space.fresh[at(slot)] = top - w * (words[at(slot)] >> 1)
+
+
+@inlined
+def teach(space, values, note, clock):
+    """Raise every closed state to its fresh value, if that is more. Returns RUNNING or PAUSED."""
+    words = space.table.words
+    first = note.slot if note.paused == TEACHING else np.int64(0)
+    note.paused = 0
+    look_at = first + stride(clock)
+    for slot in range(first, note.states):
+        if slot >= look_at:
+            look_at = slot + stride(clock)
+            if tired(clock):
+                note.paused = TEACHING
+                note.slot = slot
+                return PAUSED
+        if words[at(slot)] & 1 and space.fresh[at(slot)] > space.h[at(slot)]:
+            learn(values, space.table.states[at(slot)], space.fresh[at(slot)])
+    return RUNNING
 
 
 @inlined
@@ -265,13 +324,19 @@ def remove(queue_states, queue_rises, length, k):
 
 
 @inlined
-def sweep(world, values, note, queue_states, queue_rises, length, updates):
+def sweep(world, values, note, queue_states, queue_rises, length, done, updates, clock):
     """Prioritized sweeping: take the highest entry (the oldest of them), update it, offer its neighbours, and so on.
 
-    At most ``updates`` times; there must be room to learn as many. Returns the queue's length and the updates made.
+    At most ``updates`` times, of which some are ``done``; there must be room to learn as many. Returns the queue's
+    length, the updates made, and whether that is all for now.
     """
-    done = np.int64(0)
+    left = stride(clock)
     while length > 0 and done < updates:
+        if left <= 0:
+            left = stride(clock)
+            if tired(clock):
+                return length, done, False
+        left -= 1 + (length >> 5)  # each update looks through the whole queue
         top = np.int64(0)
         for k in range(1, length):
             if queue_rises[at(k)] > queue_rises[at(top)]:
@@ -282,4 +347,4 @@ def sweep(world, values, note, queue_states, queue_rises, length, updates):
         done += 1
         if rise > 0:
             length = offer(world, queue_states, queue_rises, length, s, rise)
-    return length, done
+    return length, done, True

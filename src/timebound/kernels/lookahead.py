@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import at, inlined, now_ns
-from .layout import EXHAUSTED, FOUND, GROW, INFINITE, RUNNING, WEIGHT_SHIFT
+from .layout import EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_SHIFT
 from .learned import learned, value_of
 from .memory import reserved
+from .pauses import stride, tired
 from .tables import HashedTable, full, intern, new_hashed, renew
 from .views import aim, degree, estimate, locate, moved, successor, widest
 
@@ -57,8 +58,20 @@ LOOK = np.dtype(
         ("highest", np.int64),  # the largest estimate seen since the values were last forgotten, in fixed point
         ("dearest", np.int64),  # the dearest step seen since then
         ("lacking", np.int64),  # 1 if the last lookahead was cut short because its space was full
+        # What goes on after a pause, see below; 0: nothing. All that follows is for that.
+        ("paused", np.int64),
+        ("heaped", np.int64),  # entries of the heap
+        ("used", np.int64),  # arcs
+        ("slot", np.int64),  # the next one
+        ("first", np.int64),  # of this ply
+        ("last", np.int64),
+        ("ply", np.int64),
+        ("closed", np.int64),  # states that Dijkstra's algorithm has not settled yet
+        ("settled", np.int64),  # those that it has
+        ("raised", np.int64),  # how often values had been raised before
     ]
 )
+LOOKING, SETTLING, TEACHING = 1, 2, 3  # the lookahead, Dijkstra's algorithm inwards, writing down what was learned
 
 
 class Heap(NamedTuple):
@@ -207,18 +220,28 @@ def _cut_short(note, expanded):
 
 @inlined
 def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, deadline):
-    """Expand everything less than ``depth`` steps from ``s``, the goal excepted. Returns RUNNING or GROW."""
+    """Expand everything less than ``depth`` steps from ``s``, the goal excepted. Returns RUNNING, GROW or PAUSED."""
     table = space.table
     target = aim(world, note.goal)
     fan = widest(world)
-    if not _enter(world, values, space, target, note, s):
-        return GROW
-    expanded = np.int64(0)
-    first = np.int64(0)
-    for _ in range(depth):
-        last = table.stamp[1]  # slots are numbered as they are seen, so each ply is a range of them
-        for slot in range(first, last):
+    if not note.paused:
+        if not _enter(world, values, space, target, note, s):
+            return GROW
+        note.expanded = 0
+        note.ply = 0
+        note.slot = 0
+        note.first = 0
+        note.last = 1
+    note.paused = 0
+    expanded = note.expanded
+    look_at = expanded + stride(clock)
+    slot = note.slot
+    first = note.first
+    last = note.last
+    for ply in range(note.ply, depth):
+        while slot < last:
             if table.states[at(slot)] == note.goal or expanded >= limit:
+                slot += 1
                 continue
             if full(table, fan):
                 if deadline == 0 or expanded == 0:
@@ -226,12 +249,24 @@ def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, dea
                 limit = _cut_short(note, expanded)
                 continue
             _spread(world, values, space, note, target, slot, gamma, np.int64(-1))
+            slot += 1
             expanded += 1
             if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
                 limit = expanded
+            if expanded >= look_at:
+                look_at = expanded + stride(clock)
+                if tired(clock):
+                    note.paused = LOOKING
+                    note.expanded = expanded
+                    note.ply = ply
+                    note.slot = slot
+                    note.first = first
+                    note.last = last
+                    return PAUSED
         if first == last or expanded >= limit:
             break
         first = last
+        last = table.stamp[1]  # slots are numbered as they are seen, so each ply is a range of them
     note.expanded = expanded
     note.states = table.stamp[1]
     return RUNNING
@@ -239,15 +274,20 @@ def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, dea
 
 @inlined
 def cost_limited(world, values, space, note, s, gmax, gamma, limit, clock, deadline):
-    """Expand ``s``, and every state all of whose steps end within a cost of ``gmax``. Returns RUNNING or GROW."""
+    """Expand ``s``, and every state all of whose steps end within a cost of ``gmax``. Returns as ``breadth_first``."""
     table = space.table
     heap = space.heap
     target = aim(world, note.goal)
     fan = widest(world)
-    if not _enter(world, values, space, target, note, s):
-        return GROW
-    size = push(heap, np.int64(0), np.int64(0), np.int64(0), np.int64(0))
-    expanded = np.int64(0)
+    if not note.paused:
+        if not _enter(world, values, space, target, note, s):
+            return GROW
+        note.heaped = push(heap, np.int64(0), np.int64(0), np.int64(0), np.int64(0))
+        note.expanded = 0
+    note.paused = 0
+    size = note.heaped
+    expanded = note.expanded
+    look_at = expanded + stride(clock)
     while size > 0 and expanded < limit:
         slot = heap.slots[0]
         word = table.words[at(slot)]
@@ -265,6 +305,13 @@ def cost_limited(world, values, space, note, s, gmax, gamma, limit, clock, deadl
         expanded += 1
         if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
             limit = expanded
+        if expanded >= look_at:
+            look_at = expanded + stride(clock)
+            if tired(clock):
+                note.paused = LOOKING
+                note.expanded = expanded
+                note.heaped = size
+                return PAUSED
     note.expanded = expanded
     note.states = table.stamp[1]
     return RUNNING
@@ -320,7 +367,7 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
 
     Leaves the state that would be next in ``note.best``. Ties go to the larger g, then to the state seen first. A
     closed state reached more cheaply is opened again, for weighted updates make the heuristic inconsistent. Returns
-    RUNNING, FOUND, EXHAUSTED (nothing leads on: there is no way to the goal) or GROW.
+    RUNNING, FOUND, EXHAUSTED (nothing leads on: there is no way to the goal), GROW or PAUSED.
     """
     table = space.table
     words = table.words
@@ -334,14 +381,20 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
     goal = note.goal
     target = aim(world, goal)
     fan = widest(world)
-    if not _enter(world, values, space, target, note, s):
-        return GROW
-    # Equal f and larger g means smaller h: h settles ties.
-    size = push(heap, np.int64(0), h[0], h[0], np.int64(0))
+    if not note.paused:
+        if not _enter(world, values, space, target, note, s):
+            return GROW
+        # Equal f and larger g means smaller h: h settles ties.
+        note.heaped = push(heap, np.int64(0), h[0], h[0], np.int64(0))
+        note.expanded = 0
+        note.used = 0
+    note.paused = 0
+    size = note.heaped
     highest = note.highest
     dearest = note.dearest
-    expanded = np.int64(0)
-    used = np.int64(0)
+    expanded = note.expanded
+    used = note.used
+    look_at = expanded + stride(clock)
     status = EXHAUSTED
     while size > 0:
         slot = heap.slots[0]
@@ -388,6 +441,14 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
             used += 1
         if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
             limit = expanded
+        if expanded >= look_at:
+            look_at = expanded + stride(clock)
+            if tired(clock):
+                note.paused = LOOKING
+                note.heaped = size
+                note.used = used
+                status = PAUSED
+                break
     note.highest = highest
     note.dearest = dearest
     note.expanded = expanded

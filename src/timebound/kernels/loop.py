@@ -18,9 +18,10 @@ import numpy as np
 
 from .jit import busy_ns, generic, inlined, kernel, now_ns
 from .paths import add_exactly
+from .pauses import rest, stride, tired
 from .views import length, waiting
 
-__all__ = ["EPISODE", "NEEDS_ROOM", "NO_WAY", "decide", "run"]
+__all__ = ["EPISODE", "NEEDS_ROOM", "NOT_YET", "NO_WAY", "decide", "run"]
 
 EPISODE = np.dtype(
     [
@@ -45,18 +46,22 @@ EPISODE = np.dtype(
 )
 
 # What an episode's status can be. Those from GROW_DIARY on are for the caller, which mends them and calls again.
-ACTIVE, REACHED, UNREACHABLE, MOVE_LIMIT, GROW_DIARY, GROW_ALGORITHM, OVER_BUDGET, ILLEGAL = range(8)
+ACTIVE, REACHED, UNREACHABLE, MOVE_LIMIT, GROW_DIARY, GROW_ALGORITHM, OVER_BUDGET, ILLEGAL, PAUSED = range(9)
 
 # What ``decide`` may return besides the number of moves that are ready (0: none yet, wait a tick).
 NO_WAY = -1
 NEEDS_ROOM = -2
+NOT_YET = -3  # it has taken long; call again
+
+_TICKS = 64  # between two looks at the clock, if they are short
 
 
 @generic
 def decide(algorithm, world, clock, s, limit, deadline):
     """Plan for an agent at ``s`` with at most ``limit`` expansions, until ``deadline`` (nanoseconds; 0 for none).
 
-    Returns how many states are ready in ``route``, or NO_WAY, or NEEDS_ROOM.
+    Returns how many states are ready in ``route``, or NO_WAY, or NEEDS_ROOM or NOT_YET to be called again in the same
+    tick.
     """
 
 
@@ -65,7 +70,10 @@ def run(world, algorithm, trail, spent, episode, clock, ticks, limit, nanosecond
     """Let an agent act for up to ``ticks`` ticks. Returns the episode's status."""
     # A game that steps every frame cannot afford the dearer clock; a race must not count what other programs took.
     step = ticks == 1
-    began = now_ns(clock) if step else busy_ns(clock)
+    began = now_ns(clock)
+    rest(clock, began)
+    if not step:
+        began = busy_ns(clock)
     status = _act(world, algorithm, trail, spent, episode[0], clock, ticks, limit, nanoseconds, move_limit)
     episode[0].nanoseconds += (now_ns(clock) if step else busy_ns(clock)) - began
     return status
@@ -78,10 +86,17 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
     route = algorithm.route
     first_tick = note.ticks
     last_tick = first_tick + ticks
+    look_at = first_tick + min(_TICKS, stride(clock))
+    look_after = counts.expanded + stride(clock)
     # After each tick it gives way to whoever waits to edit the world; the caller then calls again.
     while note.status == ACTIVE and note.ticks < last_tick and (note.ticks == first_tick or not waiting(world)):
         if note.moves + 1 - note.trail_from >= trail.shape[0] or note.ticks - note.spent_from >= spent.shape[0]:
             return GROW_DIARY
+        if note.ticks > first_tick and (note.ticks >= look_at or counts.expanded >= look_after):
+            look_at = note.ticks + min(_TICKS, stride(clock))
+            look_after = counts.expanded + stride(clock)
+            if tired(clock):
+                return PAUSED
         s = note.position
         step = length(world, s, route[plan[0]]) if note.pending > 0 else -1.0
         if not note.deciding:
@@ -95,6 +110,8 @@ def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds,
             ready = decide(algorithm, world, clock, s, left, note.deadline)
             if ready == NEEDS_ROOM:
                 return GROW_ALGORITHM
+            if ready == NOT_YET:
+                return PAUSED
             if ready == NO_WAY:
                 note.status = UNREACHABLE
             note.pending = min(max(ready, 0), note.commit)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .best_first import advance, begin, cost_so_far
-from .jit import inlined, kernel
-from .layout import GROW, INFINITE
+from .jit import inlined, kernel, now_ns
+from .layout import GROW, INFINITE, PAUSED
+from .pauses import rest
 from .tables import intern
 from .views import cost_between, length
 
@@ -32,18 +33,21 @@ def add_exactly(total, rest, step):
 
 
 @kernel
-def count_non_optimal(world, table, queue, search, counts, goal, trail):
-    """How many moves of the trail lie on no optimal path to the goal; -1 if an array is full (call again).
+def count_non_optimal(world, table, queue, search, counts, goal, trail, clock):
+    """How many moves of the trail lie on no optimal path to the goal; -1 if an array is full, -2 if it takes long.
 
-    The first call searches outwards from the goal until everything is closed, which gives every state its distance.
+    It is then to be called again. The first call searches outwards from the goal until everything is closed, which
+    gives every state its distance.
     """
     note = search[0]
+    rest(clock, now_ns(clock))
     if not counts[0].states:
         if begin(world, table, queue, note, counts[0], goal, goal) == GROW:
             return -1
         note.goal = -1  # no such state: the search ends only when it has seen all
-    if advance(world, table, queue, note, counts[0], trail, INFINITE, 0) == GROW:
-        return -1
+    status = advance(world, table, queue, note, counts[0], clock, INFINITE, 0)
+    if status in (GROW, PAUSED):
+        return -1 if status == GROW else -2
     wrong = 0
     for k in range(trail.shape[0] - 1):
         s = trail[k]

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .best_first import advance, begin, parent
-from .jit import inlined, kernel
-from .layout import FOUND, GROW, INFINITE
+from .jit import inlined, kernel, now_ns
+from .layout import FOUND, GROW, INFINITE, PAUSED
+from .pauses import rest
 from .tables import intern, state_of
 from .views import aim, estimate, locate
 
@@ -32,17 +33,18 @@ class Records(NamedTuple):
 
 
 @kernel
-def optimal_path(world, table, queue, search, counts, start, goal, path):
+def optimal_path(world, table, queue, search, counts, start, goal, path, clock):
     """A* and its path, written to the end of ``path``. Returns the length, or 0 if there is none.
 
-    -1 if the search needs room, -2 if the path does.
+    -1 if the search needs room, -2 if the path does, -3 if it takes long; it is then to be called again.
     """
     note = search[0]
-    if begin(world, table, queue, note, counts[0], start, goal) == GROW:
+    rest(clock, now_ns(clock))
+    if not note.paused and begin(world, table, queue, note, counts[0], start, goal) == GROW:
         return -1
-    status = advance(world, table, queue, note, counts[0], path, INFINITE, 0)
-    if status == GROW:
-        return -1
+    status = advance(world, table, queue, note, counts[0], clock, INFINITE, 0)
+    if status in (GROW, PAUSED):
+        return -1 if status == GROW else -3
     if status != FOUND:
         return 0
     return _trace(world, table, note, note.goal_slot, path)
@@ -50,12 +52,14 @@ def optimal_path(world, table, queue, search, counts, start, goal, path):
 
 @kernel
 def grow_tree(world, table, queue, search, counts, root, clock):
-    """Dijkstra's algorithm from ``root`` to everything it reaches. False if it needs room (begin again)."""
+    """Dijkstra's algorithm from ``root`` to everything it reaches. After GROW and PAUSED it is to be called again."""
     note = search[0]
-    if begin(world, table, queue, note, counts[0], root, root) == GROW:
-        return False
-    note.goal = -1  # no such state: the search ends only when it has seen all
-    return advance(world, table, queue, note, counts[0], clock, INFINITE, 0) != GROW
+    rest(clock, now_ns(clock))
+    if not note.paused:
+        if begin(world, table, queue, note, counts[0], root, root) == GROW:
+            return GROW
+        note.goal = -1  # no such state: the search ends only when it has seen all
+    return advance(world, table, queue, note, counts[0], clock, INFINITE, 0)
 
 
 @kernel

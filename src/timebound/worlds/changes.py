@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 
@@ -14,11 +16,18 @@ from ..errors import SpecError, WorldError, at_least
 from ..kernels.edits import LogView
 from ..words import shown
 
-__all__ = ["ChangeLog", "RandomChanges", "Schedule"]
+__all__ = ["ChangeLog", "RandomChanges", "Schedule", "me"]
 
 RING = 1 << 20
 
 Arc = tuple[Any, Any, int]
+
+_process = 0  # differs between a process and those forked from it, in bits above those of any thread's number
+
+
+def me() -> int:
+    """The number of this thread; unlike that of the system, no thread of a forked process has it too."""
+    return threading.get_ident() + _process
 
 
 class ChangeLog:
@@ -44,10 +53,18 @@ class ChangeLog:
         self._arcs = arcs
         self.view = LogView(np.zeros(RING, np.int64), np.zeros(1, np.int64))
         self.edited = np.zeros(2, np.int64)  # edits made, and those that wait for a tick to end; kernels read both
-        self._turn = threading.Condition()
-        self._searching = 0
-        self._catching_up = threading.Lock()
+        # Who is inside: kept by name and not counted, so that whoever is interrupted on the way in or out does no harm.
+        self._searching: set[tuple[int, int]] = set()
+        self._editors: set[int] = set()
         self._queue: deque[Callable[[], object]] = deque()
+        self._making = False  # whether posted edits are being made
+        self._hang_door()
+        with _forking:
+            _logs.add(self)
+
+    def _hang_door(self) -> None:
+        self._door = threading.RLock()
+        self._turn = threading.Condition(self._door)
 
     @property
     def count(self) -> int:
@@ -65,59 +82,129 @@ class ChangeLog:
 
     # --- one edit or many searches ----------------------------------------------------------------------------
 
-    def enter(self) -> None:
+    def enter(self, who: object = None) -> None:
         """A search begins. Edits that wait go first, so that busy agents cannot keep them out."""
-        with self._turn:
-            while self.edited[1] > len(self._queue):
+        thread = me()
+        with self._door:
+            while self._editors and self._editors != {thread}:
                 self._turn.wait()
-            self._searching += 1
+            self._searching.add((thread, id(who)))
 
-    def leave(self) -> None:
-        """The search pauses."""
-        with self._turn:
-            self._searching -= 1
-            self._turn.notify_all()
+    def leave(self, who: object = None) -> None:
+        """The search pauses. Does no harm where none had begun."""
+        with self._door:
+            self._searching.discard((me(), id(who)))
+            if self._editors:
+                self._turn.notify_all()
 
     @contextmanager
     def editing(self) -> Iterator[None]:
-        """Waits until no search runs (they stop at the end of their tick), and keeps others out."""
-        with self._turn:
-            self.edited[1] += 1
+        """Waits until no search runs (they stop at the end of their tick), and keeps others out.
+
+        What was posted before is made first: edits are made in the order of the calls.
+        """
+        with self._alone():
+            self._make_posted()
+            yield
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        thread, door, turn = me(), self._door, self._turn
+        with door:
             try:
-                while self._searching:
-                    self._turn.wait()
+                self._editors.add(thread)
+                self._tell()
+                # A search of this very thread is not inside a kernel: it was interrupted, or waits for us.
+                while any(other != thread for other, _ in self._searching):
+                    turn.wait()
                 yield
             finally:
-                self.edited[1] -= 1
-                self._turn.notify_all()
+                self._editors.discard(thread)
+                self._tell()
+                turn.notify_all()
+
+    def _tell(self) -> None:
+        """Kernels look here whether somebody waits."""
+        self.edited[1] = len(self._editors) + len(self._queue)
 
     @contextmanager
     def books(self) -> Iterator[None]:
         """For a moment nobody else edits, posts or begins a search; searches under way go on."""
-        with self._turn:
+        with self._door:
             yield
 
     # --- edits that must not wait -----------------------------------------------------------------------------
 
     def post(self, edit: Callable[[], object]) -> None:
-        """Leave an edit for the next tick: whoever steps an agent in this world makes it first."""
-        with self._turn:
+        """Leave an edit for the next tick: whoever steps an agent in this world, or edits it, makes it first."""
+        with self._door:
             self._queue.append(edit)
-            self.edited[1] += 1
+            self._tell()
 
     def catch_up(self) -> int:
         """Make the edits that were posted. Returns how many."""
+        if not self._queue:
+            return 0
+        with self._alone():
+            return self._make_posted()
+
+    def _make_posted(self) -> int:
+        """All in one turn, in the order they were posted: none can take what another has reserved."""
+        if self._making:
+            return 0
         made = 0
-        while self._queue:
-            with self._catching_up:  # one at a time, in the order they were posted, whoever makes them
-                with self._turn:
-                    if not self._queue:
-                        break
-                    edit = self._queue.popleft()
-                    self.edited[1] -= 1
-                edit()
+        self._making = True
+        try:
+            while self._queue:
+                try:
+                    self._queue[0]()
+                except Exception:
+                    self._queue.popleft()  # what cannot be done is not tried again
+                    raise
+                self._queue.popleft()  # not before it is made, lest an interrupt lose it
                 made += 1
+        finally:
+            self._making = False
         return made
+
+
+# --- forks ----------------------------------------------------------------------------------------------------------
+# A forked process has one thread and copies of everything, locks included. So nobody edits, enters or leaves at that
+# moment, and the copies of the doors are made anew: the searches of the other threads do not exist there.
+
+_forking = threading.RLock()
+_logs: WeakSet[ChangeLog] = WeakSet()
+_held: list[ChangeLog] = []
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    _held[:] = _logs
+    for log in _held:
+        log._door.acquire()
+
+
+def _after_fork() -> None:
+    for log in _held:
+        log._door.release()
+    _held.clear()
+    _forking.release()
+
+
+def _after_fork_in_child() -> None:
+    global _forking, _process
+    _forking = threading.RLock()
+    _process += 1 << 64
+    for log in _held:
+        log._hang_door()
+        log._searching.clear()
+        log._editors.clear()
+        log._tell()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
 
 
 class Schedule(Protocol):

@@ -17,6 +17,7 @@ from ..kernels import graphs as kernel_graphs
 from ..kernels import views
 from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
+from ..kernels.pauses import new_clock
 from ..kernels.views import GraphView
 from ..words import shown
 from .changes import ChangeLog
@@ -299,7 +300,10 @@ class Graph:
     def _distances(self, view: GraphView, mark: int) -> np.ndarray:
         distances = np.full(self.states, INFINITE, np.int64)
         entries = len(view.head) + 1
-        kernel_graphs.distances_from(view, mark, distances, np.empty(entries, np.int64), np.empty(entries, np.int64))
+        keys, items = np.empty(entries, np.int64), np.empty(entries, np.int64)
+        saved, clock = np.zeros(5, np.int64), new_clock()
+        while not kernel_graphs.distances_from(view, mark, distances, keys, items, saved, clock):
+            pass  # an interrupt may come here
         return distances
 
     def view_for(self, goal: int) -> GraphView:
@@ -494,7 +498,8 @@ class Graph:
         """Close the arc from ``source`` to ``target``, and its reverse in an undirected graph. Returns how many.
 
         Any thread may edit: it waits until the searches in this graph have ended their tick. With ``later=True`` it
-        does not wait; the edit is made before the next tick of any agent here, and 0 is returned.
+        does not wait; the edit is made before the next tick of any agent here, or the next edit that waits, and 0 is
+        returned. So edits are made in the order of the calls.
         """
         return self._edit_all(later, self._arcs(source, target), None, True)
 
@@ -525,9 +530,10 @@ class Graph:
         self, later: bool, arcs: list[int], cost: float | None, blocked: bool | None, reserved: float = 0.0
     ) -> int:
         if later:
-            # What cannot be done must be said now, not to whoever steps next.
-            held = self._reserve(max(0.0, self._rise(arcs, cost)))
-            self.changes.post(partial(self._edit_all, False, arcs, cost, blocked, held))
+            # What cannot be done must be said now, not to whoever steps next; for each arc on its own, as on a grid.
+            with self.changes.books():
+                held = self._reserve(sum(max(0.0, self._rise([k], cost)) for k in arcs))
+                self.changes.post(partial(self._edit_all, False, arcs, cost, blocked, held))
             return 0
         with self.changes.editing():
             self._room += reserved

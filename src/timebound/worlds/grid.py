@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from itertools import islice
@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import MapError, ProblemError, WorldError, as_array, as_numbers, is_number
 from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
+from ..kernels.pauses import new_clock
 from ..kernels.views import GridView, TerrainView
 from ..words import shown
 from .changes import ChangeLog
@@ -37,6 +38,8 @@ _CORNERS = ("never", "one", "always")
 _SHIFT = 11
 # Costs that differ by more than this factor would need too many buckets: such grids use a heap.
 _BUCKET_SPREAD = 64.0
+# Cells that one call of a kernel goes through, so that an interrupt is heard in between.
+_AT_ONCE = 1 << 20
 # Integer units of half a step: no fewer, so that rounding changes no cost by more than 0.2% (after edits, 0.8%); no
 # more than fit.
 _COARSEST = 256
@@ -127,7 +130,9 @@ class Grid:
         self._padded(self._free)[:] = free
         self._moves = np.zeros(self.states, np.uint8)
         self._rule = (4 if connectivity == 4 else 8, _CORNERS.index(corners))
-        kernel_edits.legal_moves(self._free, self._moves, self._width, *self._rule)
+        band = max(1, _AT_ONCE // self._width)
+        for row in range(0, self.shape[0] + 2, band):
+            kernel_edits.legal_moves(self._free, self._moves, self._width, *self._rule, row, row + band)
         slanted = DIAGONAL if diagonal == math.sqrt(2) else round(diagonal * CARDINAL)
         self.view: GridView | TerrainView
         if self._costs is None:
@@ -454,8 +459,12 @@ class Grid:
         if self._parts is None or self._parts[0] != int(self._edited[0]):
             labels = np.zeros(self.states, np.int32)
             stack = np.empty(self.states, np.int32)
-            kernel_edits.label_components(self._moves, self._free, self._width, labels, stack)
-            self._parts = int(self._edited[0]), labels
+            progress, clock, edits = np.zeros(3, np.int64), new_clock(), int(self._edited[0])
+            while not kernel_edits.label_components(
+                self._moves, self._free, self._width, labels, stack, progress, clock
+            ):
+                pass  # an interrupt may come here
+            self._parts = edits, labels
         return self._parts[1]
 
     # --- editing ----------------------------------------------------------------------------------------------
@@ -465,7 +474,8 @@ class Grid:
 
         Costs what it touches. Agents under way notice before their next step. Any thread may edit: it waits until the
         searches in this world have ended their tick. With ``later=True`` it does not wait; the edit is made before
-        the next tick of any agent here (or by ``world.changes.catch_up()``), and 0 is returned.
+        the next tick of any agent here, the next edit that waits, or by ``world.changes.catch_up()``, and 0 is
+        returned. So edits are made in the order of the calls.
 
         >>> import timebound as tb
         >>> world = tb.Grid([[1, 1, 1], [1, 1, 1]])
@@ -497,12 +507,15 @@ class Grid:
     def _edit(self, later: bool, edit: Callable[..., int], states: np.ndarray, value: Any) -> int:
         if not later:
             return edit(states, value)
-        reserved = 0.0
-        if self._costs is not None and (edit == self._set_weights or value):
-            # What cannot be done must be said now, not to whoever steps next.
-            new = value if edit == self._set_weights else np.where(self._costs[states] == 0, 1.0, self._costs[states])
-            reserved = self._reserve(max(0.0, float((new - self._costs[states]).sum())))
-        self.changes.post(partial(edit, states, value, reserved))
+        with self.changes.books():
+            reserved = 0.0
+            if self._costs is not None and (edit == self._set_weights or value):
+                # What cannot be done must be said now, not to whoever steps next. For each cell on its own: an edit
+                # posted after this one may make dearer only those that this one makes cheaper.
+                now = self._costs[states]
+                new = value if edit == self._set_weights else np.where(now == 0, 1.0, now)
+                reserved = self._reserve(float(np.maximum(new - now, 0.0).sum()))
+            self.changes.post(partial(edit, states, value, reserved))
         return 0
 
     def _reserve(self, dearer: float) -> float:
@@ -520,11 +533,14 @@ class Grid:
             if self._costs is not None and value:
                 fresh = states[self._costs[states] == 0]
                 self._set_weights(fresh, np.ones(len(fresh)), reserved)
-            changed = kernel_edits.set_free(
-                self._free, self._moves, self._width, *self._rule, states, value, self.changes.view
-            )
-            self._edited[0] += changed > 0
-        return int(changed)
+            changed = 0
+            for part in _parts_of(states):
+                fresh = kernel_edits.set_free(
+                    self._free, self._moves, self._width, *self._rule, part, value, self.changes.view
+                )
+                self._edited[0] += fresh > 0
+                changed += int(fresh)
+        return changed
 
     def _check_new_costs(self, costs: np.ndarray) -> None:
         wrong = ~(np.isfinite(costs) & (costs > 0))
@@ -542,14 +558,17 @@ class Grid:
             self._room += reserved
             self._reserve(float((costs - view.cost[states]).sum()))
             weights = np.rint(costs * self._unit).astype(np.int64)
-            changed = kernel_edits.set_weight(
-                self._moves, self._width, view.weight, view.cost, view.bounds,
-                states, weights, costs, self.changes.view,
-            )  # fmt: skip
-            self._edited[0] += changed > 0
+            changed = 0
+            for cells, units, new in zip(*map(_parts_of, (states, weights, costs)), strict=True):
+                fresh = kernel_edits.set_weight(
+                    self._moves, self._width, view.weight, view.cost, view.bounds,
+                    cells, units, new, self.changes.view,
+                )  # fmt: skip
+                self._edited[0] += fresh > 0
+                changed += int(fresh)
             # Searches begun from now on use a heap; those under way go on with their buckets, only with more of them.
             self.buckets = self.buckets and bool(view.bounds[1] <= _BUCKET_SPREAD * view.bounds[0])
-        return int(changed)
+        return changed
 
     def _cells(self, cells: Cells) -> np.ndarray:
         if isinstance(cells, np.ma.MaskedArray):
@@ -705,6 +724,11 @@ def _check_occupancy(array: np.ndarray) -> None:
 def _first_place(where: np.ndarray) -> Point:
     row, col = np.unravel_index(int(np.argmax(where)), where.shape)
     return int(row), int(col)
+
+
+def _parts_of(states: np.ndarray) -> Iterator[np.ndarray]:
+    """The cells in the order given, some at once."""
+    return (states[k : k + _AT_ONCE] for k in range(0, len(states), _AT_ONCE))
 
 
 def _point_of(width: int, state: int) -> Point:

@@ -1,0 +1,221 @@
+"""Ctrl-C: it is heard soon, whatever is going on, and nothing is lost by it.
+
+Kernels pause to listen. Where they pause must not matter: every episode is the same with a pause at every look at the
+clock as with none.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import timebound as tb
+from helpers import COMPILED
+from test_agents_under_edits import agents
+from timebound.algorithms import REGISTRY
+from timebound.kernels import pauses
+
+SOURCES = Path(__file__).resolve().parent.parent / "src"
+
+
+def impatient(agent: tb.Agent, stride: int) -> tb.Agent:
+    """Let its kernels pause at every look at the clock, so many expansions apart."""
+    agent._patience = 1
+    agent._clock[4] = stride
+    return agent
+
+
+def record(agent: tb.Agent) -> dict[str, Any]:
+    """All that an episode tells, but for times."""
+    facts = agent.result().to_dict()
+    del facts["planning_seconds"]
+    return facts
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+@given(seed=st.integers(0, 2**62), stride=st.sampled_from([1, 2, 7]))
+@settings(max_examples=30 if COMPILED else 6)
+def test_pauses_change_nothing(name: str, seed: int, stride: int) -> None:
+    """The same world, edits and agent twice: with no pause and with all that there can be."""
+    whole, paused = (agents.draw(seed, side=7 if COMPILED else 4, names=[name]) for _ in range(2))
+    if whole.agent.budget.milliseconds is not None:
+        return  # there the clock decides
+    impatient(paused.agent, stride)
+    for trial in (whole, paused):
+        trial.rate = min(trial.rate, 0.3)
+        agents.walk(trial, 30 if COMPILED else 8, most=3_000_000 if COMPILED else 100_000)
+    assert record(whole.agent) == record(paused.agent)
+
+
+SPECS = [
+    "a*",
+    "ida*",
+    "tba*:shortcut=true",
+    "rtb-wa*",
+    "lrta*:depth=9",
+    "lrta*:gmax=7",
+    "p-lrta*:queue=60",
+    "k-lrta*",
+    "rtaa*:commit=frontier",
+]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_decisions_are_paused(spec: str) -> None:
+    """In the middle, not only between ticks; otherwise the tests here would show nothing."""
+    side = 12 if spec != "ida*" else 4
+    world = tb.Grid(np.ones((side, side)))
+    world.block([(row, side // 2) for row in range(side - 1)])
+    agent = impatient(tb.agent(spec, world, (0, 0), (0, side - 1)), 2)
+    agent._clock[3] = 1
+    middles = 0
+    run = tb.episode.loop.run
+    while not agent.done and middles < 5:
+        arrays = agent._trail, agent._spent, agent._note, agent._clock
+        status = run(agent._view, agent._planner.state, *arrays, 1, tb.episode.UNLIMITED, 0, tb.episode.UNLIMITED)
+        if status == tb.episode.loop.GROW_ALGORITHM:
+            agent._planner.enlarge()
+        middles += status == tb.episode.loop.PAUSED and bool(agent._note["deciding"][0])
+    assert middles == 5
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_an_edit_while_a_decision_is_paused(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted in the middle of a decision, then the world is edited: the agent decides anew, within its budget."""
+    side = 9 if spec != "ida*" else 4
+    for shut in (True, False):
+        world = tb.Grid(np.ones((side, side)))
+        world.block([(row, side // 2) for row in range(1, side)])
+        agent = impatient(tb.agent(spec, world, (side - 1, 0), (side - 1, side - 1), budget=400), 2)
+        wall = [(0, side // 2)] if shut else [(side - 1, side // 2)]
+        run, interrupts = tb.episode.loop.run, iter([KeyboardInterrupt()] * 3)
+
+        def interrupted(*args: Any, run: Any = run, interrupts: Any = interrupts) -> int:
+            status = int(run(*args))
+            if status == tb.episode.loop.PAUSED:
+                for interrupt in interrupts:
+                    raise interrupt
+            return status
+
+        monkeypatch.setattr(tb.episode.loop, "run", interrupted)
+        heard = 0
+        for _ in range(4):
+            try:
+                agent.run()
+            except KeyboardInterrupt:
+                heard += 1
+                (world.block if shut else world.unblock)(wall)
+        monkeypatch.setattr(tb.episode.loop, "run", run)
+        assert heard == 3
+        assert agent.run().status == ("unreachable" if shut else "reached")
+        result = agent.result()
+        assert result.expansions_per_move.max() <= 400
+        if not shut:
+            tb.validate(world, result.path)
+
+
+def test_other_threads_do_not_pause() -> None:
+    """No signal is handled there."""
+    clocks: list[np.ndarray] = []
+    thread = threading.Thread(target=lambda: clocks.append(pauses.new_clock()))
+    thread.start()
+    thread.join(60)
+    assert clocks[0][3] == 0
+    assert pauses.new_clock()[3] == pauses.PATIENCE
+
+
+def test_other_work_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a map, landmarks, moves that were not optimal: pauses change nothing there either."""
+    random = np.random.default_rng(3)
+    cells = random.random((30, 31)) >= 0.35
+    cells[0, 0] = True
+    arcs = random.integers(40, size=(2, 160))
+    costs = random.uniform(1, 9, 160)
+
+    def work() -> list[Any]:
+        world = tb.Grid(cells)
+        parts = world.parts()
+        far = world.point_of(int(np.flatnonzero(parts == parts[world.state_of((0, 0))])[-1]))
+        walk = tb.agent("lrta*", world, (0, 0), far).run().result(non_optimal=True)
+        graph = tb.Graph(*arcs, costs, nodes=40, heuristic="landmarks", landmarks=3)
+        some = tb.Grid(np.ones((9, 9)))
+        some.block([(row, 4) for row in range(1, 9)])
+        made = [tb.prepare(some, None, records=3, seed=2, mode=mode).records for mode in ("trees", "paths")]
+        return [parts, walk.non_optimal_moves, graph.view.distances, *(array for each in made for array in each)]
+
+    whole = work()
+    monkeypatch.setattr(pauses, "STRIDE", 1)
+    monkeypatch.setattr(pauses, "PATIENCE", 1)
+    monkeypatch.setattr(pauses.wind, "__defaults__", (1,))
+    assert pauses.new_clock()[3:].tolist() == [1, 1]
+    monkeypatch.setattr("timebound.worlds.grid._AT_ONCE", 7)
+    for before, after in zip(whole, work(), strict=True):
+        assert np.array_equal(before, after)
+
+
+# --- a real signal ------------------------------------------------------------------------------------------------
+
+INTERRUPTED = """
+import sys, threading
+import numpy as np
+import timebound as tb
+
+what = sys.argv[1]
+side = {side}
+cells = np.ones((side, side), bool)
+cells[-2, -1] = cells[-1, -2] = cells[-2, -2] = False  # there is no way into the corner
+world = tb.Grid(cells)
+if what == "edit":  # the other agent's decision takes for ever: the edit waits for it
+    agent = tb.agent("ida*", world, (0, 0), (side - 1, side - 1))
+    threading.Thread(target=agent.run, daemon=True).start()
+    while not world.changes._searching:
+        pass
+    call = lambda: world.block((0, 1))
+elif what == "second":
+    call = lambda: [None for _ in iter(lambda: tb.solve(world, (0, 0), (2, 2), "a*", non_optimal=True), None)]
+else:
+    agent = tb.agent(what, world, (0, 0), (side - 1, side - 1))
+    call = agent.run
+print("go", flush=True)
+try:
+    call()
+except KeyboardInterrupt:
+    if what != "edit":
+        world.block((0, 1))
+        assert tb.solve(world, (0, 0), (3, 3), "tba*", budget=9).status == "reached"
+        if what != "second":
+            agent.wait()
+            agent.ahead()
+            assert agent.result().status == "active"
+            assert agent.restart().status == "active"
+    print("heard", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
+@pytest.mark.parametrize("what", ["ida*", "lrta*", "p-lrta*:queue=100000", "edit", "second"])
+def test_a_signal(what: str) -> None:
+    """Work that would take hours, or for ever, ends at once; world and agent are of use afterwards."""
+    done = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED.format(side=60 if COMPILED else 12), what],
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert done.stdout is not None
+    assert done.stdout.readline() == "go\n"
+    done.send_signal(signal.SIGINT)
+    out, errors = done.communicate(timeout=600)
+    assert out == "heard\n", errors
+    assert done.returncode == 0, errors
