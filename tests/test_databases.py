@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from helpers import COMPILED, Case, grid_cases, points
 from naive import subgoals as naive
 from naive.worlds import NaiveGrid
 from timebound import cli
+from timebound import whole as whole_files
 from timebound.databases import checks, coverage, files, subgoals
 from timebound.kernels import climbing, trails
 from timebound.kernels import records as kernel_records
@@ -909,6 +911,218 @@ def test_what_is_left_behind_hinders_nobody(tmp_path: Path, monkeypatch: pytest.
     assert not folder.exists()
     assert file.read_bytes() != (tmp_path / "other.db").read_bytes()
     assert len(other) == 20
+
+
+def killed(world: tb.Grid, file: Path, covers: bool, patch: pytest.MonkeyPatch) -> Path:
+    """All parts of a database, and no file: as if it had been killed just before the end. Returns their folder."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with patch.context() as inner:
+        inner.setattr(files, "write", stop)
+        with pytest.raises(KeyboardInterrupt):
+            small_work(world, file, covers)
+    return file.with_name(file.name + ".parts")
+
+
+def small_work(world: tb.Grid, file: Path, covers: bool, **options: Any) -> tb.SubgoalDatabase:
+    mode = "trees" if covers else "paths"
+    return tb.prepare(world, file, records=20, mode=mode, seed=5, coverage=covers, **options)
+
+
+def parts_of(folder: Path) -> dict[str, bytes]:
+    return {part.name: part.read_bytes() for part in sorted(folder.glob("*.part"))}
+
+
+@pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
+def test_damaged_parts_are_made_anew(
+    covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever has become of a part: it alone is made again, and the file is as if nothing had happened."""
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    world, file = rooms(), tmp_path / "r.db"
+    small_work(world, file, covers)
+    whole = file.read_bytes()
+    file.unlink()
+    folder = killed(world, file, covers, monkeypatch)
+    parts, plan = parts_of(folder), (folder / "plan.json").read_bytes()
+    name, other = list(parts)[:2]
+    part = parts[name]
+    made: list[int] = []
+    make, search = subgoals._make_chunk, coverage._search
+    monkeypatch.setattr(subgoals, "_make_chunk", lambda w, chunk: made.append(chunk.number) or make(w, chunk))
+    monkeypatch.setattr(coverage, "_search", lambda w, known, one: made.append(one.number) or search(w, known, one))
+    header, _ = header_and_arrays(part)
+    found = files.unpacked(np.frombuffer(part, np.uint8), name)[1]
+
+    def with_arrays(**changes: np.ndarray) -> bytes:
+        return files.packed(header["kind"], header["world"], header["settings"], {**found, **changes})
+
+    cells = "points" if covers else "subgoals"
+    for damaged, again in (
+        (part, False),
+        (with_arrays(), False),
+        (b"", True),
+        (part[:-1], True),
+        (part[: len(part) // 2], True),
+        (part[:20], True),
+        (part + b"\0", True),
+        (b"PK\3\4" + part, True),
+        (bytes(len(part)), True),
+        (part[:-70] + bytes([part[-70] ^ 1]) + part[-69:], True),
+        (parts[other], True),  # a right part in the wrong place
+        (forged(part, settings={**header["settings"], "seed": 6}), True),
+        (forged(part, settings={**header["settings"], "code": "other"}), True),
+        (forged(part, kind="knn-lrta*"), True),
+        # Right checksums, and nonsense.
+        (with_arrays(**{cells: with_number(found[cells], 0, -1)}), True),
+        (with_arrays(**{cells: with_number(found[cells], 0, 2**31 - 1)}), True),
+        (with_arrays(**{cells: with_number(found[cells], -1, 0)}), True),
+        (with_arrays(**{cells: found[cells][:-1]}), True),
+        (with_arrays(lengths=found["lengths"] + 1), True),
+        (with_arrays(lengths=with_number(found["lengths"], 0, -1)), True),
+        (with_arrays(lengths=found["lengths"][:0]), True),
+        (with_arrays(lengths=found["lengths"].astype(np.int64 if not covers else np.int32)), True),
+        (with_arrays(more=found["lengths"]), True),
+        *(
+            (with_arrays(**changes), True)
+            for changes in (
+                (
+                    {"tried": with_number(found["tried"], 0, -1)},
+                    {"tried": found["tried"][:0]},
+                    {"walked": -found["walked"] - 1},
+                    {"walked": found["walked"][::-1] - 1},
+                    {"problems": with_number(found["problems"], 1, 0)},
+                    {"problems": found["problems"][:-1]},
+                )
+                if covers
+                else ({"starts": with_number(found["starts"], 0, -1)}, {"ends": with_number(found["ends"], -1, 10**9)})
+            )
+        ),
+    ):
+        folder.mkdir(exist_ok=True)
+        for one, data in parts.items():
+            (folder / one).write_bytes(data)
+        (folder / "plan.json").write_bytes(plan)
+        (folder / name).write_bytes(damaged)
+        made.clear()
+        small_work(world, file, covers)
+        assert made == ([int(name[:6])] if again else [])
+        assert file.read_bytes() == whole
+        assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+def test_a_damaged_plan_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can tell any more what the parts are for, so they go too."""
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    world, file = rooms(), tmp_path / "r.db"
+    small_work(world, file, False)
+    whole = file.read_bytes()
+    file.unlink()
+    folder = killed(world, file, False, monkeypatch)
+    parts, plan = parts_of(folder), (folder / "plan.json").read_bytes()
+    told = json.loads(plan)
+    for damaged in (
+        b"",
+        b"\xff\xfe",
+        b"[" * 200_000,
+        b"null",
+        b"{}",
+        b"5",
+        b'{"plan": ' + b"9" * 5000 + b"}",
+        plan[:-1],
+        plan.replace(b'"seed": 5', b'"seed": 7'),
+        json.dumps({**told, "plan": 5}).encode(),
+        json.dumps({**told, "plan": [["seed", 5]]}).encode(),
+        json.dumps({"plan": told["plan"]}).encode(),
+        json.dumps(told["plan"]).encode(),  # as it was written without a checksum
+        None,
+    ):
+        folder.mkdir(exist_ok=True)
+        for one, data in parts.items():
+            (folder / one).write_bytes(data)
+        (folder / ".000001.part.0f0f0f0f.part").write_bytes(b"of a process that was killed")
+        (folder / "plan.json").unlink(missing_ok=True)
+        if damaged is not None:
+            (folder / "plan.json").write_bytes(damaged)
+        small_work(world, file, False)
+        assert file.read_bytes() == whole
+        assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+class FullDisk:
+    """Counts what is asked of the disk, and refuses from one call on."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, refuse: int) -> None:
+        self.calls, self.refuse = 0, refuse
+        for owner, name in ((Path, "write_bytes"), (Path, "replace"), (Path, "mkdir"), (os, "fsync")):
+            patch.setattr(owner, name, self._guarded(getattr(owner, name)))
+        patch.setattr(whole_files, "open", self._guarded(open), raising=False)
+
+    def _guarded(self, call: Any) -> Any:
+        def guarded(*args: Any, **options: Any) -> Any:
+            self.calls += 1
+            if self.calls > self.refuse:
+                if call.__name__ == "write_bytes":
+                    args[0].touch()  # a file that could be made, but not filled
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return call(*args, **options)
+
+        return guarded
+
+
+@pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
+def test_a_disk_that_is_full_at_any_moment(
+    covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence; what was there is still there, half files are not, finished parts are used the next time."""
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 10)
+    world, file = rooms(), tmp_path / "r.db"
+    with monkeypatch.context() as patch:
+        disk = FullDisk(patch, 10**9)
+        small_work(world, file, covers)
+    whole = file.read_bytes()
+    asked = disk.calls
+    assert asked > 10
+    for refuse in range(0, asked, 1 if COMPILED or not covers else 17):
+        file.write_bytes(b"what was there before")
+        with monkeypatch.context() as patch:
+            FullDisk(patch, refuse)
+            with pytest.raises(tb.DatabaseError, match="No space left") as refusal:
+                small_work(world, file, covers)
+        assert "\n" not in str(refusal.value)
+        assert file.read_bytes() == b"what was there before"
+        left = {path.name for path in tmp_path.rglob("*")} - {"r.db"}
+        parts = {name for name in left if re.fullmatch(r"\d{6}\.part", name)}
+        assert left == ({"r.db.parts", "plan.json"} | parts if parts else set())
+        small_work(world, file, covers)
+        assert file.read_bytes() == whole
+        assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits there")
+def test_a_file_that_cannot_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system itself refuses: half of a file is written when it does."""
+    import resource
+
+    world, file = rooms(), tmp_path / "r.db"
+    count = 300 if COMPILED else 30
+    tb.prepare(world, file, records=count, seed=1)
+    whole_file = file.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for limit in (0, 100, 1024, len(whole_file) - 1):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+        try:
+            with pytest.raises(tb.DatabaseError, match="File too large"):
+                tb.prepare(world, file, records=count, seed=1)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert file.read_bytes() == whole_file
+        assert not list(tmp_path.rglob(".*"))
+    tb.prepare(world, file, records=count, seed=1)
+    assert file.read_bytes() == whole_file
+    assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
 
 
 def test_two_builds_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
