@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -27,10 +28,12 @@ from helpers import COMPILED, Case, grid_cases, points
 from naive import subgoals as naive
 from naive.worlds import NaiveGrid
 from timebound import cli
-from timebound.databases import coverage, files, subgoals
+from timebound import whole as whole_files
+from timebound.databases import checks, coverage, files, subgoals
 from timebound.kernels import climbing, trails
 from timebound.kernels import records as kernel_records
 from timebound.kernels.jit import kernel
+from timebound.kernels.records import Records
 
 SIDE = 64 if COMPILED else 16
 ROOM = 8 if COMPILED else 4
@@ -491,6 +494,25 @@ def test_files_are_mapped(database: tuple[tb.Grid, Path]) -> None:
     assert opened.settings["seed"] == 1
 
 
+def with_text(text: bytes, arrays: bytes) -> bytes:
+    """A file with any header at all, of a length that all versions have given it."""
+    text += b" " * (-(len(files.MAGIC) + 8 + len(text)) % 64)
+    return files.MAGIC + len(text).to_bytes(8, "little") + text + arrays
+
+
+def header_and_arrays(whole: bytes) -> tuple[dict[str, Any], bytes]:
+    first = len(files.MAGIC) + 8
+    end = first + int.from_bytes(whole[len(files.MAGIC) : first], "little")
+    return json.loads(whole[first:end]), whole[end:]
+
+
+def forged(whole: bytes, **changes: Any) -> bytes:
+    """A file with another header and a right checksum."""
+    header, arrays = header_and_arrays(whole)
+    header |= changes
+    return with_text(files._text({**header, "checksum": files._checksum(header, arrays)}), arrays)
+
+
 def broken_files(whole: bytes) -> dict[str, tuple[bytes, str]]:
     length = int.from_bytes(whole[len(files.MAGIC) : len(files.MAGIC) + 8], "little")
     first = len(files.MAGIC) + 8
@@ -531,6 +553,262 @@ def test_broken_files_are_refused_in_one_sentence(database: tuple[tb.Grid, Path]
         tb.load_database(bad, world)
 
 
+def test_a_header_is_believed_in_nothing(database: tuple[tb.Grid, Path], tmp_path: Path) -> None:
+    """Headers that were made up, with right checksums: a sentence, and no more of the file read than there is."""
+    world, file = database
+    whole, bad = file.read_bytes(), tmp_path / "bad.db"
+    header, arrays = header_and_arrays(whole)
+    placed = header["arrays"]
+    one, two, *others = placed
+
+    def refused(data: bytes, words: str = "make it again") -> None:
+        bad.write_bytes(data)
+        with pytest.raises(tb.DatabaseError, match=words) as refusal:
+            tb.load_database(bad, world)
+        assert "\n" not in str(refusal.value)
+        assert len(str(refusal.value)) < 600
+
+    bad.write_bytes(forged(whole))
+    tb.load_database(bad, world)
+    deep = b"[" * 200_000
+    for text in (
+        deep,
+        b'{"version": 3, "bytes": 0, "settings": ' + deep,
+        b'{"version": 3, "bytes": ' + b"9" * 5000 + b"}",
+        b'{"version": NaN, "bytes": 0}',
+        b'{"version": 3.0, "bytes": 0}',
+        b'{"version": true, "bytes": 0}',
+        b'{"version": 3, "bytes": -64}',
+        b'{"version": 3, "bytes": 1e999}',
+        b"[3, 0]",
+        b'"3"',
+        b"null",
+        b"\xff\xfe\x00",
+        json.dumps({**header, "padding": "x" * (1 << 20)}).encode(),
+    ):
+        refused(with_text(text, arrays), "not complete")
+    refused(whole[: len(files.MAGIC)] + (2**64 - 1).to_bytes(8, "little") + whole[len(files.MAGIC) + 8 :], "complete")
+    refused(with_text(b'{"version": %d, "bytes": 0}' % 10**4000, b""), "newer timebound")
+    refused(whole + b"\0", "follows after its end")
+    refused(whole + bytes(64), "follows after its end")
+    refused(forged(whole + bytes(64), bytes=len(arrays) + 64), "header is wrong")  # bytes of no array
+    for changes in (
+        {"arrays": [{**one, "offset": 64}, two, *others]},
+        {"arrays": [one, {**two, "offset": one["offset"]}, *others]},  # on top of each other
+        {"arrays": [one, {**two, "offset": two["offset"] + 4}, *others]},
+        {"arrays": [{**one, "offset": -64}, two, *others]},
+        {"arrays": [{**one, "offset": "0"}, two, *others]},
+        {"arrays": [{**one, "shape": [10**30]}, two, *others]},
+        {"arrays": [{**one, "shape": [-1]}, two, *others]},
+        {"arrays": [{**one, "shape": [0, 10**30]}, two, *others]},
+        {"arrays": [{**one, "shape": []}, two, *others]},
+        {"arrays": [{**one, "shape": [1.5]}, two, *others]},
+        {"arrays": [{**one, "shape": 3}, two, *others]},
+        {"arrays": [{**one, "dtype": "|O"}, two, *others]},
+        {"arrays": [{**one, "dtype": ">i4"}, two, *others]},
+        {"arrays": [{**one, "dtype": "<f4"}, two, *others]},
+        {"arrays": [{**one, "dtype": ["<i4"]}, two, *others]},
+        {"arrays": [{**one, "name": two["name"]}, two, *others]},
+        {"arrays": [{**one, "name": [1]}, two, *others]},
+        {"arrays": [{**one, "name": "other"}, two, *others]},
+        {"arrays": [one, *others]},
+        {"arrays": [one["name"], two, *others]},
+        {"arrays": {}},
+        {"arrays": 7},
+        {"settings": []},
+        {"settings": {**header["settings"], "seed": {"a": 1}}},
+        {"settings": {**header["settings"], "coverage": not header["settings"].get("coverage")}},
+        {"kind": 5},
+        {"kind": "two\nlines"},
+        {"kind": "x" * 1000},
+        {"world": None},
+        {"world": ["x"]},
+    ):
+        refused(forged(whole, **changes))
+    for name in header:
+        missing = {key: value for key, value in header.items() if key != name}
+        if name not in ("version", "checksum"):
+            missing["checksum"] = files._checksum(missing, arrays)
+        refused(with_text(files._text(missing), arrays))
+
+
+def test_what_is_no_file_is_no_database(tmp_path: Path) -> None:
+    """A pipe would be waited for, for ever; and what is no name of a file is none of a database."""
+    world = rooms()
+    os.mkfifo(tmp_path / "pipe")
+    for name, words in (
+        (tmp_path / "pipe", "not a regular file"),
+        (tmp_path, "not a regular file"),
+        ("/dev/zero", "not a regular file"),
+        ("a\0b", "not the name"),
+        ("\ud800", "not the name"),
+        (5, "not the name"),
+        (None, "not the name"),
+        ("", "not the name"),
+        ("x" * 5000, "cannot read"),
+    ):
+        with pytest.raises(tb.DatabaseError, match=words):
+            tb.load_database(name, world)  # type: ignore[arg-type]
+    for name in ("a\0b", 5, ""):
+        with pytest.raises(tb.DatabaseError, match="not the name"):
+            tb.prepare(world, name, records=5)  # type: ignore[arg-type]
+
+
+def test_a_database_is_for_a_grid(database: tuple[tb.Grid, Path]) -> None:
+    world, file = database
+    for other in (world.to_graph(), world.free, None):
+        with pytest.raises(tb.DatabaseError, match="another map"):
+            tb.load_database(file, other)
+    graph = world.to_graph()
+    file.write_bytes(forged(file.read_bytes(), world=graph.digest))
+    with pytest.raises(tb.DatabaseError, match="another map"):
+        tb.load_database(file, graph)
+
+
+# --- arrays that were made up ----------------------------------------------------------------------------------------
+
+
+def rewritten(database: tb.SubgoalDatabase, file: Path, **changes: Any) -> Path:
+    """The file of a database with other arrays and a right checksum."""
+    arrays = {**database.records._asdict(), **changes}
+    files.write(file, subgoals.KIND, database.digest, database.settings, arrays)
+    return file
+
+
+def with_number(array: np.ndarray, place: int, number: int) -> np.ndarray:
+    changed = array.copy()
+    changed[place] = number
+    return changed
+
+
+HOSTILE = (-(2**31), -1, 2**31 - 1, 2**30)  # never a right number in any of the arrays
+
+
+def test_numbers_out_of_range_are_refused(database: tuple[tb.Grid, Path], tmp_path: Path) -> None:
+    """Each array, at its beginning, middle and end."""
+    world, file = database
+    good = tb.load_database(file, world)
+    bad = tmp_path / "bad.db"
+    tb.load_database(rewritten(good, bad), world)
+    for name, array in good.records._asdict().items():
+        outside = [int(array.max()) + 1] if name in ("first", "points", "tiers", "used", "uses") else []
+        outside = [len(good.records.cells)] if name == "points" else outside
+        walls = [0, 1, world.states - 1, world.states, int(np.flatnonzero(world._free == 0)[-1])]
+        outside += walls if name in ("starts", "ends", "subgoals", "cells") else []
+        for place in {0, len(array) // 2, len(array) - 1}:
+            for number in (*HOSTILE, *outside):
+                with pytest.raises(tb.DatabaseError, match="make it again"):
+                    tb.load_database(rewritten(good, bad, **{name: with_number(array, place, number)}), world)
+
+
+def test_arrays_that_do_not_belong_together_are_refused(database: tuple[tb.Grid, Path], tmp_path: Path) -> None:
+    """Lengths, order, and what one array says of another."""
+    world, file = database
+    good = tb.load_database(file, world)
+    found, bad = good.records, tmp_path / "bad.db"
+    for name, array in found._asdict().items():
+        for changed in (array[:-1], array[1:], array[:0], np.append(array, array[-1:]), array.astype(np.int64)):
+            with pytest.raises(tb.DatabaseError, match="make it again"):
+                tb.load_database(rewritten(good, bad, **{name: changed}), world)
+    falling = with_number(found.first, 1, int(found.first[2]) + 1)
+    cases: list[dict[str, np.ndarray]] = [{"first": falling}, {"first": found.first[::-1]}]
+    if isinstance(found, trails.Trails):
+        swapped = found.uses.copy()
+        swapped[[0, -1]] = swapped[[-1, 0]]
+        shared = int(np.argmax(np.diff(found.used)))  # a cell that is used more than once
+        a, b = found.used[shared : shared + 2]
+        backwards = found.uses.copy()
+        backwards[a:b] = backwards[a:b][::-1]
+        twice = with_number(found.uses, int(a) + 1, int(found.uses[a]))
+        assert b - a > 1
+        cases += [
+            {"uses": swapped},
+            {"uses": backwards},
+            {"uses": twice},
+            {"points": found.points[::-1]},
+            {"used": with_number(found.used, 1, 0)},
+            {"first": np.append(found.first, found.first[-1:])},
+            {"tiers": found.tiers[[0, 2, 1, 3]] + np.array([0, 1, 0, 0], np.int32)},
+            {"walked": found.walked.max() - found.walked},
+            {"walked": with_number(found.walked, -1, checks.LONGEST + 1)},
+        ]
+    for changes in cases:
+        with pytest.raises(tb.DatabaseError, match="make it again"):
+            tb.load_database(rewritten(good, bad, **changes), world)
+
+
+@st.composite
+def made_up_records(draw: st.DrawFn, free: np.ndarray) -> Records:
+    """Records of nonsense, all of it in range."""
+    count = draw(st.integers(0, 40))
+    cells = st.sampled_from(np.flatnonzero(free).tolist())
+    lengths = draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
+    columns = [draw(st.lists(cells, min_size=size, max_size=size)) for size in (count, count, sum(lengths))]
+    starts, ends, between = (np.array(column, np.int32) for column in columns)
+    return Records(starts, ends, np.cumsum([0, *lengths]).astype(np.int32), between)
+
+
+@st.composite
+def made_up_trails(draw: st.DrawFn, free: np.ndarray) -> trails.Trails:
+    """The same with parts; cells may be there twice, and tiers may be empty."""
+    lengths = draw(st.lists(st.integers(1, 6), max_size=20))
+    size = sum(lengths)
+    numbers = np.array(draw(st.lists(st.integers(0, 40), min_size=size, max_size=size)), np.int32)
+    points = np.unique(numbers, return_inverse=True)[1]
+    count = int(points.max(initial=-1)) + 1
+    cells = draw(st.lists(st.sampled_from(np.flatnonzero(free).tolist()), min_size=count, max_size=count))
+    steps = draw(st.lists(st.sampled_from([0, 1, 100, 10**7]), min_size=size, max_size=size))
+    walked = [np.cumsum(part) for part in np.split(np.array(steps, np.int64), np.cumsum(lengths)[:-1])]
+    inner = sorted(draw(st.lists(st.integers(0, len(cells)), min_size=2, max_size=2)))
+    arrays = (
+        points,
+        np.cumsum([0, *lengths]),
+        np.concatenate([np.empty(0, np.int64), *walked]),
+        cells,
+        [0, *inner, len(cells)],
+        np.cumsum([0, *np.bincount(points, minlength=len(cells))]),
+        np.argsort(points, kind="stable"),
+    )
+    return trails.Trails(*(np.asarray(array, np.int32) for array in arrays))
+
+
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1), covers=st.booleans())
+def test_what_passes_the_checks_can_be_walked_with(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, seed: int, covers: bool
+) -> None:
+    """Whatever the records, and with numbers of theirs changed: refused, or a walk as right as without.
+
+    With the JIT off, a number out of range that got through would be an IndexError here.
+    """
+    chance = np.random.default_rng(seed)
+    world = tb.Grid(chance.random((9, 9)) < 0.8)
+    if world.free_count < 2:
+        return
+    found = data.draw((made_up_trails if covers else made_up_records)(world._free))
+    arrays = {name: array.copy() for name, array in found._asdict().items()}
+    intact = True
+    for _ in range(data.draw(st.integers(0, 2))):
+        array = arrays[data.draw(st.sampled_from(sorted(arrays)))]
+        if len(array):
+            place = data.draw(st.integers(0, len(array) - 1))
+            number = data.draw(st.one_of(st.sampled_from(HOSTILE), st.integers(-2, world.states + 1)))
+            intact = intact and array[place] == number
+            array[place] = number
+    file = tmp_path_factory.getbasetemp() / f"made-up-{os.getpid()}.db"
+    files.write(file, subgoals.KIND, world.digest, {"coverage": covers}, arrays)
+    try:
+        database = tb.load_database(file, world)
+    except tb.DatabaseError:
+        assert not intact
+        return
+    start, goal = (world.point_of(int(s)) for s in world.random_states(2, chance))
+    spec = f"knn-lrta*:candidates={data.draw(st.sampled_from([1, 3, 10]))},climb={data.draw(st.sampled_from([1, 30]))}"
+    agent = tb.agent(spec, world, start, goal, database=database, move_limit=100_000)
+    result = agent.run().result()
+    tb.validate(world, result.path)
+    assert result.status == ("reached" if tb.solve(world, start, goal, "a*").status == "reached" else "unreachable")
+
+
 @pytest.mark.parametrize("bits", [1, 0xFF])
 def test_every_byte_before_the_arrays_is_checked(database: tuple[tb.Grid, Path], tmp_path: Path, bits: int) -> None:
     """Whatever byte is wrong: a sentence, or the same arrays."""
@@ -559,8 +837,7 @@ def test_files_of_older_formats(database: tuple[tb.Grid, Path], tmp_path: Path) 
     }
 
     def written(**changes: object) -> Path:
-        text = json.dumps({**header, **changes}).encode()
-        old.write_bytes(files.MAGIC + len(text).to_bytes(8, "little") + text + whole[end:])
+        old.write_bytes(with_text(json.dumps({**header, **changes}).encode(), whole[end:]))
         return old
 
     found, expected = (tb.load_database(path, world).records for path in (written(), file))
@@ -624,7 +901,7 @@ def test_what_is_left_behind_hinders_nobody(tmp_path: Path, monkeypatch: pytest.
     with monkeypatch.context() as patch:
         patch.setattr(subgoals.shutil, "rmtree", lambda *_, **__: None)
         tb.prepare(world, file, records=20, mode="paths", seed=5)
-    assert len(list(folder.glob("*.npz"))) == 4
+    assert len(list(folder.glob("*.part"))) == 4
     other = tb.prepare(world, tmp_path / "other.db", records=20, mode="paths", seed=6)
     with monkeypatch.context() as patch:
         patch.setattr(subgoals.shutil, "rmtree", lambda path, **_: (path / "plan.json").unlink())
@@ -634,6 +911,218 @@ def test_what_is_left_behind_hinders_nobody(tmp_path: Path, monkeypatch: pytest.
     assert not folder.exists()
     assert file.read_bytes() != (tmp_path / "other.db").read_bytes()
     assert len(other) == 20
+
+
+def killed(world: tb.Grid, file: Path, covers: bool, patch: pytest.MonkeyPatch) -> Path:
+    """All parts of a database, and no file: as if it had been killed just before the end. Returns their folder."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with patch.context() as inner:
+        inner.setattr(files, "write", stop)
+        with pytest.raises(KeyboardInterrupt):
+            small_work(world, file, covers)
+    return file.with_name(file.name + ".parts")
+
+
+def small_work(world: tb.Grid, file: Path, covers: bool, **options: Any) -> tb.SubgoalDatabase:
+    mode = "trees" if covers else "paths"
+    return tb.prepare(world, file, records=20, mode=mode, seed=5, coverage=covers, **options)
+
+
+def parts_of(folder: Path) -> dict[str, bytes]:
+    return {part.name: part.read_bytes() for part in sorted(folder.glob("*.part"))}
+
+
+@pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
+def test_damaged_parts_are_made_anew(
+    covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever has become of a part: it alone is made again, and the file is as if nothing had happened."""
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    world, file = rooms(), tmp_path / "r.db"
+    small_work(world, file, covers)
+    whole = file.read_bytes()
+    file.unlink()
+    folder = killed(world, file, covers, monkeypatch)
+    parts, plan = parts_of(folder), (folder / "plan.json").read_bytes()
+    name, other = list(parts)[:2]
+    part = parts[name]
+    made: list[int] = []
+    make, search = subgoals._make_chunk, coverage._search
+    monkeypatch.setattr(subgoals, "_make_chunk", lambda w, chunk: made.append(chunk.number) or make(w, chunk))
+    monkeypatch.setattr(coverage, "_search", lambda w, known, one: made.append(one.number) or search(w, known, one))
+    header, _ = header_and_arrays(part)
+    found = files.unpacked(np.frombuffer(part, np.uint8), name)[1]
+
+    def with_arrays(**changes: np.ndarray) -> bytes:
+        return files.packed(header["kind"], header["world"], header["settings"], {**found, **changes})
+
+    cells = "points" if covers else "subgoals"
+    for damaged, again in (
+        (part, False),
+        (with_arrays(), False),
+        (b"", True),
+        (part[:-1], True),
+        (part[: len(part) // 2], True),
+        (part[:20], True),
+        (part + b"\0", True),
+        (b"PK\3\4" + part, True),
+        (bytes(len(part)), True),
+        (part[:-70] + bytes([part[-70] ^ 1]) + part[-69:], True),
+        (parts[other], True),  # a right part in the wrong place
+        (forged(part, settings={**header["settings"], "seed": 6}), True),
+        (forged(part, settings={**header["settings"], "code": "other"}), True),
+        (forged(part, kind="knn-lrta*"), True),
+        # Right checksums, and nonsense.
+        (with_arrays(**{cells: with_number(found[cells], 0, -1)}), True),
+        (with_arrays(**{cells: with_number(found[cells], 0, 2**31 - 1)}), True),
+        (with_arrays(**{cells: with_number(found[cells], -1, 0)}), True),
+        (with_arrays(**{cells: found[cells][:-1]}), True),
+        (with_arrays(lengths=found["lengths"] + 1), True),
+        (with_arrays(lengths=with_number(found["lengths"], 0, -1)), True),
+        (with_arrays(lengths=found["lengths"][:0]), True),
+        (with_arrays(lengths=found["lengths"].astype(np.int64 if not covers else np.int32)), True),
+        (with_arrays(more=found["lengths"]), True),
+        *(
+            (with_arrays(**changes), True)
+            for changes in (
+                (
+                    {"tried": with_number(found["tried"], 0, -1)},
+                    {"tried": found["tried"][:0]},
+                    {"walked": -found["walked"] - 1},
+                    {"walked": found["walked"][::-1] - 1},
+                    {"problems": with_number(found["problems"], 1, 0)},
+                    {"problems": found["problems"][:-1]},
+                )
+                if covers
+                else ({"starts": with_number(found["starts"], 0, -1)}, {"ends": with_number(found["ends"], -1, 10**9)})
+            )
+        ),
+    ):
+        folder.mkdir(exist_ok=True)
+        for one, data in parts.items():
+            (folder / one).write_bytes(data)
+        (folder / "plan.json").write_bytes(plan)
+        (folder / name).write_bytes(damaged)
+        made.clear()
+        small_work(world, file, covers)
+        assert made == ([int(name[:6])] if again else [])
+        assert file.read_bytes() == whole
+        assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+def test_a_damaged_plan_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can tell any more what the parts are for, so they go too."""
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    world, file = rooms(), tmp_path / "r.db"
+    small_work(world, file, False)
+    whole = file.read_bytes()
+    file.unlink()
+    folder = killed(world, file, False, monkeypatch)
+    parts, plan = parts_of(folder), (folder / "plan.json").read_bytes()
+    told = json.loads(plan)
+    for damaged in (
+        b"",
+        b"\xff\xfe",
+        b"[" * 200_000,
+        b"null",
+        b"{}",
+        b"5",
+        b'{"plan": ' + b"9" * 5000 + b"}",
+        plan[:-1],
+        plan.replace(b'"seed": 5', b'"seed": 7'),
+        json.dumps({**told, "plan": 5}).encode(),
+        json.dumps({**told, "plan": [["seed", 5]]}).encode(),
+        json.dumps({"plan": told["plan"]}).encode(),
+        json.dumps(told["plan"]).encode(),  # as it was written without a checksum
+        None,
+    ):
+        folder.mkdir(exist_ok=True)
+        for one, data in parts.items():
+            (folder / one).write_bytes(data)
+        (folder / ".000001.part.0f0f0f0f.part").write_bytes(b"of a process that was killed")
+        (folder / "plan.json").unlink(missing_ok=True)
+        if damaged is not None:
+            (folder / "plan.json").write_bytes(damaged)
+        small_work(world, file, False)
+        assert file.read_bytes() == whole
+        assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+class FullDisk:
+    """Counts what is asked of the disk, and refuses from one call on."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, refuse: int) -> None:
+        self.calls, self.refuse = 0, refuse
+        for owner, name in ((Path, "write_bytes"), (Path, "replace"), (Path, "mkdir"), (os, "fsync")):
+            patch.setattr(owner, name, self._guarded(getattr(owner, name)))
+        patch.setattr(whole_files, "open", self._guarded(open), raising=False)
+
+    def _guarded(self, call: Any) -> Any:
+        def guarded(*args: Any, **options: Any) -> Any:
+            self.calls += 1
+            if self.calls > self.refuse:
+                if call.__name__ == "write_bytes":
+                    args[0].touch()  # a file that could be made, but not filled
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return call(*args, **options)
+
+        return guarded
+
+
+@pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
+def test_a_disk_that_is_full_at_any_moment(
+    covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence; what was there is still there, half files are not, finished parts are used the next time."""
+    monkeypatch.setitem(subgoals._CHUNK, "paths", 10)
+    world, file = rooms(), tmp_path / "r.db"
+    with monkeypatch.context() as patch:
+        disk = FullDisk(patch, 10**9)
+        small_work(world, file, covers)
+    whole = file.read_bytes()
+    asked = disk.calls
+    assert asked > 10
+    for refuse in range(0, asked, 1 if COMPILED or not covers else 17):
+        file.write_bytes(b"what was there before")
+        with monkeypatch.context() as patch:
+            FullDisk(patch, refuse)
+            with pytest.raises(tb.DatabaseError, match="No space left") as refusal:
+                small_work(world, file, covers)
+        assert "\n" not in str(refusal.value)
+        assert file.read_bytes() == b"what was there before"
+        left = {path.name for path in tmp_path.rglob("*")} - {"r.db"}
+        parts = {name for name in left if re.fullmatch(r"\d{6}\.part", name)}
+        assert left == ({"r.db.parts", "plan.json"} | parts if parts else set())
+        small_work(world, file, covers)
+        assert file.read_bytes() == whole
+        assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits there")
+def test_a_file_that_cannot_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system itself refuses: half of a file is written when it does."""
+    import resource
+
+    world, file = rooms(), tmp_path / "r.db"
+    count = 300 if COMPILED else 30
+    tb.prepare(world, file, records=count, seed=1)
+    whole_file = file.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for limit in (0, 100, 1024, len(whole_file) - 1):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+        try:
+            with pytest.raises(tb.DatabaseError, match="File too large"):
+                tb.prepare(world, file, records=count, seed=1)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert file.read_bytes() == whole_file
+        assert not list(tmp_path.rglob(".*"))
+    tb.prepare(world, file, records=count, seed=1)
+    assert file.read_bytes() == whole_file
+    assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
 
 
 def test_two_builds_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,18 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["alone", "make_folder", "replaced", "write_whole"]
+__all__ = ["alone", "file_named", "make_folder", "replaced", "write_whole"]
+
+
+def file_named(path: str | Path, error: type[Error] = Error) -> Path:
+    """A path that the system can be asked about; what cannot be the name of a file becomes an ``error``."""
+    try:
+        name = os.fsdecode(path)
+        if "\0" in name or not os.fsencode(name):
+            raise ValueError(name)
+    except (TypeError, ValueError):
+        raise error(f"{path!r:.80} is not the name of a file") from None
+    return Path(name)
 
 
 @contextmanager
@@ -26,7 +37,7 @@ def replaced(path: str | Path, error: type[Error] = Error) -> Iterator[Path]:
 
     So a reader sees the old file or the new one, never half. What the system refuses becomes an ``error``.
     """
-    target = Path(path)
+    target = file_named(path, error)
     if target.is_dir():
         raise error(f"cannot write {path}: it is a folder, and a file name is needed")
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
@@ -50,7 +61,7 @@ def write_whole(path: str | Path, data: bytes | str, error: type[Error] = Error)
 
 def make_folder(path: str | Path, error: type[Error] = Error) -> Path:
     """The folder, made if it is not there."""
-    folder = Path(path)
+    folder = file_named(path, error)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):

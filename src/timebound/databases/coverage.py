@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -23,14 +22,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine import Progress, on_dask, on_threads, scheduler
-from ..errors import DatabaseError, WorldError
+from ..errors import WorldError
 from ..kernels.climbing import CLIMB
 from ..kernels.records import tree_path
 from ..kernels.trails import GRAIN, LEAF, TIERS, Trails, answer, compress_both, distances, new_inquiry, no_trails
 from ..kernels.workspace import records
-from ..whole import write_whole
 from ..worlds.grid import Grid
-from .subgoals import CLIMB_LIMIT, Maker, WorldCopy, frozen, part_name, tree_order
+from .checks import LONGEST, free_cells, rising_within
+from .subgoals import CLIMB_LIMIT, Maker, Part, WorldCopy, finished_part, frozen, keep_part, packed_part, tree_order
 
 __all__ = ["Trail", "covering", "indexed"]
 
@@ -40,7 +39,7 @@ DRAWS = 400  # problems tried on it
 BARS = (math.inf, 2.0, 1.5, 1.2)  # of the optimal cost
 ENOUGH = 0.003  # the share of problems missing in a round at which the bar is lowered
 STEP = 4  # one cell of so many is in a higher tier
-_LONGEST = 2**29  # GRAINs: ways by two records must fit into 32 bits
+_COLUMNS = ("lengths", "points", "walked", "problems", "tried")  # of a finished part
 ASKED = 10, 250  # how the agent asks if it is not told otherwise: candidates, and steps of a climb
 
 
@@ -58,6 +57,11 @@ class Search(NamedTuple):
     number: int
     seed: int
     bar: float
+
+    @property
+    def work(self) -> dict[str, int | str]:
+        """As plain values: JSON knows no infinity."""
+        return {**self._asdict(), "bar": str(self.bar)}
 
 
 def covering(
@@ -102,7 +106,7 @@ def indexed(world: Grid, trails: Sequence[Trail], known: Trails | None = None) -
     known = known or no_trails()
     points = np.concatenate([known.cells[known.points], *(trail.points for trail in trails)])
     walked = np.concatenate([known.walked, *(trail.walked for trail in trails)])
-    if walked.max(initial=0) > _LONGEST:
+    if walked.max(initial=0) > LONGEST:
         raise WorldError("paths of this map are too long for a database with coverage; make one without")
     ends = known.first[-1] + np.cumsum([len(trail.points) for trail in trails])
     cells, numbers = np.unique(points, return_inverse=True)
@@ -122,12 +126,11 @@ def _searched(
     world: Grid, todo: list[Search], known: Trails, jobs: int, dask: str | None, folder: Path | None
 ) -> dict[int, tuple[list[Trail], int]]:
     """What each tree of a round gives: those that are not in the folder yet are searched."""
-    done: dict[int, bytes] = {}
-    if folder is not None:
-        for search in todo:
-            file = folder / part_name(search.number)
-            if file.is_file():
-                done[search.number] = file.read_bytes()
+    done: dict[int, Part] = {}
+    for search in todo:
+        part = finished_part(folder, search.number, search.work, _COLUMNS, np.int64)
+        if part is not None and _fits(world, part):
+            done[search.number] = part
     missing = [search for search in todo if search.number not in done]
     made: Iterator[tuple[int, bytes]]
     if not missing:
@@ -137,10 +140,8 @@ def _searched(
     else:
         made = on_dask(_search_there, missing, dask, jobs, shared=(WorldCopy.of(world), known))
     for number, data in made:
-        if folder is not None:
-            write_whole(folder / part_name(number), data, DatabaseError)
-        done[number] = data
-    return {number: _unpacked(data) for number, data in done.items()}
+        done[number] = keep_part(folder, number, data)
+    return {number: _unpacked(part) for number, part in done.items()}
 
 
 def _search_there(search: Search, shared: tuple[WorldCopy, Trails]) -> tuple[int, bytes]:
@@ -156,24 +157,42 @@ def _search(world: Grid, known: Trails, search: Search) -> tuple[int, bytes]:
     finally:
         finder.close()
     none = np.empty(0, np.int64)
-    out = BytesIO()
-    np.savez(
-        out,
-        lengths=np.array([len(trail.points) for trail in found], np.int64),
-        points=np.concatenate([none, *(trail.points for trail in found)]),
-        walked=np.concatenate([none, *(trail.walked for trail in found)]),
-        problems=np.concatenate([none, *(trail.problem for trail in found)]).reshape(-1, 3),
-        tried=np.array(tried),
+    columns = {
+        "lengths": np.array([len(trail.points) for trail in found], np.int64),
+        "points": np.concatenate([none, *(trail.points for trail in found)]),
+        "walked": np.concatenate([none, *(trail.walked for trail in found)]),
+        "problems": np.concatenate([none, *(trail.problem for trail in found)]),
+        "tried": np.array([tried], np.int64),
+    }
+    return search.number, packed_part(search.work, columns)
+
+
+def _fits(world: Grid, part: Part) -> bool:
+    """Whether a part can be what a tree gave."""
+    lengths, points, walked, problems, tried = (part[name] for name in _COLUMNS)
+    ends = np.cumsum(lengths)
+    return (
+        len(lengths) <= PER_TREE
+        and bool(((lengths > 0) & (lengths <= len(points))).all())
+        and len(points) == len(walked) == (ends[-1] if len(ends) else 0)
+        and len(problems) == 3 * len(lengths)
+        and len(tried) == 1
+        and len(lengths) <= tried[0] <= DRAWS
+        and free_cells(points, world._free)
+        and free_cells(problems.reshape(-1, 3)[:, :2].ravel(), world._free)
+        and bool((walked >= 0).all())
+        and rising_within(walked, ends)
     )
-    return search.number, out.getvalue()
 
 
-def _unpacked(data: bytes) -> tuple[list[Trail], int]:
-    with np.load(BytesIO(data)) as loaded:
-        ends = np.cumsum(loaded["lengths"])
-        points, walked, problems, tried = (loaded[name] for name in ("points", "walked", "problems", "tried"))
-    parts = [slice(end - length, end) for end, length in zip(ends, np.diff(ends, prepend=0), strict=True)]
-    return [Trail(points[part], walked[part], problems[k]) for k, part in enumerate(parts)], int(tried)
+def _unpacked(part: Part) -> tuple[list[Trail], int]:
+    lengths, points, walked, problems, tried = (part[name] for name in _COLUMNS)
+    ends = np.cumsum(lengths)
+    parts = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
+    trails = [
+        Trail(points[one], walked[one], problem) for one, problem in zip(parts, problems.reshape(-1, 3), strict=True)
+    ]
+    return trails, int(tried[0])
 
 
 class Finder(Maker):

@@ -18,9 +18,10 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
-from io import BytesIO
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,22 +37,26 @@ from ..kernels.pauses import new_clock
 from ..kernels.records import Records, grow_tree, optimal_path, tree_path
 from ..kernels.trails import Trails, no_trails
 from ..kernels.workspace import Workspace, records
-from ..whole import alone, make_folder, write_whole
+from ..whole import alone, file_named, make_folder, write_whole
 from ..worlds.grid import Grid
 from . import files
+from .checks import fault, free_cells
 
 __all__ = ["CODE", "KIND", "SubgoalDatabase", "load_database", "prepare"]
 
 KIND = "knn-lrta*"
+PART = f"part for {KIND}"
 CODE = sources_digest().hex()[:12]  # parts made by other code are not mixed with ours
 MODES = ("paths", "trees")
 CLIMB_LIMIT = 10_000  # steps, off-line
 PER_TREE = 400  # records taken from one Dijkstra search
 _CHUNK = {"paths": 64, "trees": PER_TREE}
+_COLUMNS = ("starts", "ends", "lengths", "subgoals")  # of a finished part
 _TRIES = 1000  # random pairs for one record, before a map is called too easy
 _ROOTS = 20  # roots for one tree's records, before the same
 
 R = TypeVar("R", bound=Records | Trails)
+Part = dict[str, np.ndarray]  # finished work, as named arrays
 
 
 @dataclass(frozen=True)
@@ -114,14 +119,18 @@ def load_database(path: str | Path, world: Any) -> SubgoalDatabase:
     header, arrays = files.read(path)
     if header["kind"] != KIND:
         raise DatabaseError(f"{path} is a database for {header['kind']}, not for {KIND}")
-    if header["world"] != world.digest:
+    if header["world"] != getattr(world, "digest", None) or not isinstance(world, Grid):
         raise DatabaseError(
             f"{path} was made for another map, or for this one under other rules; make one with timebound prepare"
         )
     form: type[Trails | Records] = Trails if header["settings"].get("coverage") else Records
-    if set(arrays) != set(form._fields) or any(a.ndim != 1 or a.dtype != np.int32 for a in arrays.values()):
+    if set(arrays) != set(form._fields):
         raise DatabaseError(f"{path} does not hold the arrays of a database: make it again with timebound prepare")
-    return SubgoalDatabase(header["world"], frozen(form(**arrays)), header["settings"], _rules(world))
+    found = frozen(form(**arrays))
+    wrong = fault(found, world._free)
+    if wrong is not None:
+        raise DatabaseError(f"{path} is damaged: {wrong}; make it again with timebound prepare")
+    return SubgoalDatabase(header["world"], found, header["settings"], _rules(world))
 
 
 def frozen(found: R) -> R:
@@ -178,16 +187,24 @@ def _make_chunk(world: Grid, chunk: _Chunk) -> tuple[int, bytes]:
         made = list(maker.paths(chunk) if chunk.mode == "paths" else maker.tree(chunk))
     finally:
         maker.close()
-    lengths = np.array([len(subgoals) for _, _, subgoals in made], np.int32)
-    out = BytesIO()
-    np.savez(
-        out,
-        starts=np.array([start for start, _, _ in made], np.int32),
-        ends=np.array([end for _, end, _ in made], np.int32),
-        lengths=lengths,
-        subgoals=np.concatenate([subgoals for _, _, subgoals in made]).astype(np.int32),
+    columns = {
+        "starts": np.array([start for start, _, _ in made], np.int32),
+        "ends": np.array([end for _, end, _ in made], np.int32),
+        "lengths": np.array([len(subgoals) for _, _, subgoals in made], np.int32),
+        "subgoals": np.concatenate([subgoals for _, _, subgoals in made]).astype(np.int32),
+    }
+    return chunk.number, packed_part(asdict(chunk), columns)
+
+
+def _fits(world: Grid, chunk: _Chunk, part: Part) -> bool:
+    """Whether a part can be that of a chunk."""
+    starts, ends, lengths, subgoals = (part[name] for name in _COLUMNS)
+    return (
+        len(starts) == len(ends) == len(lengths) == chunk.count
+        and bool((lengths > 0).all())
+        and lengths.sum(dtype=np.int64) == len(subgoals)
+        and all(free_cells(cells, world._free) for cells in (starts, ends, subgoals))
     )
-    return chunk.number, out.getvalue()
 
 
 class Maker:
@@ -349,15 +366,15 @@ def prepare(
 
     if path is None:
         return SubgoalDatabase(world.digest, frozen(made(None)), settings, _rules(world))
-    file = Path(path)
+    file = file_named(path, DatabaseError)
     if file.is_dir():
         raise DatabaseError(f"cannot write {file}: it is a folder, and a file name is needed")
     if not file.absolute().parent.is_dir():
         raise DatabaseError(f"cannot write {file}: there is no folder {file.parent}")
     busy = DatabaseError(f"another process is making {file}; wait for it, or choose another file")
     with alone(file.with_name(f".{file.name}.lock"), busy):
-        folder = _parts_folder(file, {**settings, "world": world.digest, "code": CODE})
-        files.write(file, KIND, world.digest, settings, made(folder)._asdict())
+        with _parts_folder(file, {**settings, "world": world.digest, "code": CODE}) as folder:
+            files.write(file, KIND, world.digest, settings, made(folder)._asdict())
         shutil.rmtree(folder, ignore_errors=True)  # the file is whole: what is left does no harm
     return load_database(file, world)
 
@@ -366,21 +383,22 @@ def _at_random(
     world: Grid, todo: list[_Chunk], jobs: int, dask: str | None, folder: Path | None, progress: Progress | None
 ) -> Records:
     """Records between random states. Finished parts are kept in ``folder``."""
-    if folder is None:
-        made_here = dict(_made(world, todo, jobs, dask))
-        return _assembled(world, [BytesIO(made_here[chunk.number]) for chunk in todo])
-    done = {chunk.number for chunk in todo if (folder / part_name(chunk.number)).is_file()}
+    done: dict[int, Part] = {}
+    for chunk in todo:
+        part = finished_part(folder, chunk.number, asdict(chunk), _COLUMNS, np.int32)
+        if part is not None and _fits(world, chunk, part):
+            done[chunk.number] = part
     total = sum(chunk.count for chunk in todo)
     made = sum(chunk.count for chunk in todo if chunk.number in done)
     missing = [chunk for chunk in todo if chunk.number not in done]
     if progress is not None:
         progress(made, total, "records")
     for number, data in _made(world, missing, jobs, dask):
-        write_whole(folder / part_name(number), data, DatabaseError)
+        done[number] = keep_part(folder, number, data)
         made += todo[number].count
         if progress is not None:
             progress(made, total, "records")
-    return _assembled(world, [folder / part_name(chunk.number) for chunk in todo])
+    return _assembled(world, [done[chunk.number] for chunk in todo])
 
 
 def _made(world: Grid, todo: list[_Chunk], jobs: int, dask: str | None) -> Iterator[tuple[int, bytes]]:
@@ -389,36 +407,81 @@ def _made(world: Grid, todo: list[_Chunk], jobs: int, dask: str | None) -> Itera
     return on_dask(_chunk_there, todo, dask, jobs, shared=WorldCopy.of(world))
 
 
-def part_name(number: int) -> str:
-    return f"{number:06d}.npz"
+# --- finished parts of unfinished work -----------------------------------------------------------------------------
 
 
-def _parts_folder(file: Path, plan: dict[str, Any]) -> Path:
+def packed_part(work: dict[str, Any], part: Part) -> bytes:
+    """Finished work as the bytes of a file, with a checksum, and with what it is: a small database of its own."""
+    return files.packed(PART, "", {**work, "code": CODE}, part)
+
+
+def keep_part(folder: Path | None, number: int, data: bytes) -> Part:
+    """Write a part to its file, if there is a folder, and open it."""
+    if folder is not None:
+        write_whole(folder / _part_name(number), data, DatabaseError)
+    return files.unpacked(np.frombuffer(data, np.uint8), _part_name(number))[1]
+
+
+def finished_part(
+    folder: Path | None, number: int, work: dict[str, Any], columns: tuple[str, ...], dtype: type[np.generic]
+) -> Part | None:
+    """A part that was finished earlier; None if it must be made: it is not there, or damaged, or of other work."""
+    if folder is None or not (folder / _part_name(number)).is_file():
+        return None
+    try:
+        data = np.frombuffer((folder / _part_name(number)).read_bytes(), np.uint8)
+        header, part = files.unpacked(data, _part_name(number))
+    except (OSError, DatabaseError):
+        return None
+    known = (header["kind"], header["settings"], *part) == (PART, {**work, "code": CODE}, *columns)
+    return part if known and all(array.dtype == dtype for array in part.values()) else None
+
+
+def _part_name(number: int) -> str:
+    return f"{number:06d}.part"
+
+
+@contextmanager
+def _parts_folder(file: Path, plan: dict[str, Any]) -> Iterator[Path]:
     """Where finished parts wait. Those of another database are not touched; those made by other code are made anew."""
     folder = make_folder(file.with_name(file.name + ".parts"), DatabaseError)
     note = folder / "plan.json"
     try:
-        parts = list(folder.glob("*.npz"))
-        found = _plan(note.read_text()) if note.exists() else None
-        if found == plan:
-            return folder
-        # Without a plan they are what is left of a folder that was being removed.
-        if parts and found is not None and _work(found) != _work(plan) and not _done_with(file, found):
-            raise DatabaseError(f"{folder} holds the parts of another database; remove it, or choose another file")
-        for part in parts:
-            part.unlink()
+        parts = [part for part in folder.iterdir() if part != note and not part.is_dir()]
+        found = _plan(note)
+        if found != plan:
+            # Without a plan, or with one that cannot be read, nobody can go on with them.
+            if parts and found is not None and _work(found) != _work(plan) and not _done_with(file, found):
+                raise DatabaseError(f"{folder} holds the parts of another database; remove it, or choose another file")
+            for part in parts:
+                part.unlink(missing_ok=True)
     except OSError as problem:
         raise DatabaseError(f"cannot use the folder {folder}: {problem.strerror}") from None
-    write_whole(note, json.dumps(plan, sort_keys=True), DatabaseError)
-    return folder
-
-
-def _plan(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        if found != plan:
+            write_whole(note, json.dumps({"plan": plan, "checksum": _checksum(plan)}, sort_keys=True), DatabaseError)
+        yield folder
+    except BaseException:
+        with suppress(OSError):
+            if all(part == note for part in folder.iterdir()):  # nothing was finished: nothing is left behind
+                shutil.rmtree(folder)
+        raise
+
+
+def _plan(note: Path) -> dict[str, Any] | None:
+    """What the parts in a folder are for; None if the note that says so is not there, or damaged."""
+    if not note.is_file():
+        return None
+    try:
+        found = json.loads(note.read_bytes())
+        plan = found["plan"]
+        return plan if isinstance(plan, dict) and found["checksum"] == _checksum(plan) else None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def _checksum(plan: dict[str, Any]) -> str:
+    return blake2b(json.dumps(plan, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _work(plan: dict[str, Any]) -> dict[str, Any]:
@@ -435,14 +498,9 @@ def _done_with(file: Path, plan: dict[str, Any]) -> bool:
     return _work(plan) == {**header["settings"], "world": header["world"]}
 
 
-def _assembled(world: Grid, parts: Sequence[Path | BytesIO]) -> Records:
+def _assembled(world: Grid, parts: Sequence[Part]) -> Records:
     """All records, in the order of the k-d tree."""
-    columns: dict[str, list[np.ndarray]] = {"starts": [], "ends": [], "lengths": [], "subgoals": []}
-    for part in parts:
-        with np.load(part) as loaded:
-            for name, arrays in columns.items():
-                arrays.append(loaded[name])
-    starts, ends, lengths, subgoals = (np.concatenate(arrays) for arrays in columns.values())
+    starts, ends, lengths, subgoals = (np.concatenate([part[name] for part in parts]) for name in _COLUMNS)
     points = np.concatenate([world.points_of(starts), world.points_of(ends)], axis=1)
     order = tree_order(points)
     begins = np.concatenate([[0], np.cumsum(lengths)])
