@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import Error, MoveError
+from .whole import replaced
 
 if TYPE_CHECKING:
     from .worlds.grid import Grid
@@ -45,11 +46,9 @@ def require() -> Any:
 
 
 def save(image: Any, path: str | Path) -> None:
-    """Write a PNG file."""
-    try:
-        image.save(path, format="PNG")
-    except OSError as error:
-        raise Error(f"cannot write {path}: {error.strerror or error}") from None
+    """Write a PNG file, whole or not at all."""
+    with replaced(path) as beside:
+        image.save(beside, format="PNG")
 
 
 # ------------------------------------------------------------------------------------------------ maps
