@@ -239,15 +239,21 @@ FULL_DISK = """
 import resource, sys
 from PIL import Image
 import timebound as tb
+from test_lab import filler
 from timebound.lab import bench
+from timebound.lab.store import Store
 from timebound.pictures import save
 folder = sys.argv[1]
+store = Store(f"{folder}/runs.duckdb")
+store.add(filler(range(300)))
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 records = [{"map": "x" * 100}] * 100
 for work in (
     lambda: bench.write_csv(f"{folder}/runs.csv", records),
     lambda: save(Image.effect_noise((200, 200), 50), f"{folder}/walk.png"),
     lambda: tb.Grid([[1] * 100] * 100).save(f"{folder}/a.map"),
+    lambda: store.export(f"{folder}/all.csv"),
+    lambda: store.export(f"{folder}/all.parquet"),
 ):
     try:
         work()
@@ -260,14 +266,17 @@ for work in (
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     """A table, a picture or a map is written whole or not at all."""
     pytest.importorskip("PIL")
-    names = ("runs.csv", "walk.png", "a.map")
+    names = ("runs.csv", "walk.png", "a.map", "all.csv", "all.parquet")
     for name in names:
         (tmp_path / name).write_text("the old one")
-    told = subprocess.run([sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, check=True)
+    here = Path(__file__).parent
+    code = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
+    told = subprocess.run(code, capture_output=True, text=True, check=True, cwd=here)
     lines = told.stdout.splitlines()
     assert [line.partition(": ")[0] for line in lines] == [f"cannot write {tmp_path / name}" for name in names]
     assert all("too large" in line for line in lines)
-    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == dict.fromkeys(names, "the old one")
+    found = {file.name: file.read_text() for file in tmp_path.iterdir() if "duckdb" not in file.name}
+    assert found == dict.fromkeys(names, "the old one")
 
 
 def test_links_stay_and_devices_are_written_to(tmp_path: Path) -> None:

@@ -301,6 +301,27 @@ def test_what_fails_on_closing_is_told_once(tmp_path: Path) -> None:
         store.close()
 
 
+def test_an_interrupt_is_no_damage(tmp_path: Path) -> None:
+    """DuckDB makes an error of its own of Ctrl-C."""
+
+    class Interrupted:
+        def execute(self, *_: object) -> None:
+            raise RuntimeError("Query interrupted") from KeyboardInterrupt()
+
+    with Store(tmp_path / "runs.duckdb") as store:
+        connection, store._connection = store._connection, Interrupted()
+        for call in (store.keys, store.rows, lambda: store.add(filler(range(1)))):
+            with pytest.raises(KeyboardInterrupt):
+                call()
+        store._connection = connection
+
+
+def test_a_folder_in_the_place_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "no space left" / "runs.duckdb").mkdir(parents=True)
+    with pytest.raises(tb.Error, match=r"runs\.duckdb (cannot be opened|is damaged)"):
+        Store(tmp_path / "no space left" / "runs.duckdb")
+
+
 class Unclosable:
     def __init__(self, connection) -> None:
         self.connection = connection

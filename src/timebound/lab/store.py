@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -75,11 +76,13 @@ class Store:
         try:
             yield
         except Exception as problem:
+            if isinstance(problem.__cause__, KeyboardInterrupt):
+                raise problem.__cause__ from None
             raise Error(self._sentence(problem)) from problem
 
     def _sentence(self, problem: Exception) -> str:
-        said = _words_of(problem)
-        said = said.replace(f'"{self.path}"', self.path.name)
+        # Without the file's own name, which could read like a reason.
+        said = _words_of(problem, self.path)
         if _IN_USE.search(said):
             return f"{self.path} is in use by another process; wait for it, or choose another -o"
         if _NO_ROOM.search(said):
@@ -174,17 +177,20 @@ class Store:
             try:
                 self._connection.execute(f"COPY (SELECT {columns} FROM runs ORDER BY key) TO '{quoted}' ({form})")
             except Exception as problem:
-                # The table or the new file: DuckDB's words tell which.
-                raise Error(f"cannot write {file}: {_words_of(problem)}") from None
+                said = _words_of(problem, beside)
+                if beside.name not in said and not _NO_ROOM.search(said):  # it is the table that cannot be read
+                    raise Error(self._sentence(problem)) from None
+                raise Error(f"cannot write {file}: {said.replace(beside.name, file.name)}") from None
 
     def _kinds(self) -> list[tuple[str, str]]:
         with self._told():
             return self._connection.execute("SELECT column_name, column_type FROM (DESCRIBE runs)").fetchall()
 
 
-def _words_of(problem: Exception) -> str:
-    """What DuckDB said, on one line that is not too long."""
-    said = printable(" ".join(str(problem).split())) or type(problem).__name__
+def _words_of(problem: Exception, file: Path) -> str:
+    """What DuckDB said about a file, on one line that is not too long."""
+    said = str(problem).replace(str(file.parent) + os.sep, "")
+    said = printable(" ".join(said.split())) or type(problem).__name__
     return said if len(said) <= _LONGEST else said[:_LONGEST] + "..."
 
 
