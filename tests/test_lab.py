@@ -623,8 +623,8 @@ def test_a_cluster_that_is_not_there() -> None:
 
 def record(spec: str, problem: int, ratio: float, budget: str = "5") -> dict:
     return {
-        "spec": spec, "algorithm": spec, "budget": budget, "digest": "d", "problem": problem, "status": "reached",
-        "suboptimality": ratio, "cost": ratio * 10, "states_per_move_mean": 1.0, "microseconds_per_move": 1.0,
+        "spec": spec, "algorithm": spec, "budget": budget, "digest": "d", "source": "random", "problem": problem,
+        "status": "reached", "suboptimality": ratio, "cost": ratio * 10, "states_per_move_mean": 1.0, "microseconds_per_move": 1.0,
         "back_moves": 0, "revisits": 0,
     }  # fmt: skip
 
@@ -676,6 +676,12 @@ def test_the_front_is_of_those_that_solved_everything() -> None:
     assert "over 7 to 10 of 10 problems" in differences.because
     found = compare.differences(records)
     assert {(one.spec, one.problems, one.of) for one in found} == {("quitter", 7, 10), ("c", 10, 10)}
+    # Two lists of problems on one map are not each other's.
+    twice = [one | {"source": source} for source in ("one", "two") for one in records]
+    assert {(one.spec, one.problems, one.of) for one in compare.differences(twice)} == {
+        ("quitter", 14, 20), ("c", 20, 20),
+    }  # fmt: skip
+    assert "quitter, 5 (14 of 20)" in compare.compare(twice, "").sections[0].finding.because
     # What nobody solved is held against nobody.
     records = [*raced("a", 8, 1.2, 50.0), *raced("b", 8, 1.1, 60.0)]
     assert compare.compare(records, "").sections[0].finding.because == "on the Pareto front: a, 5; b, 5"

@@ -55,7 +55,7 @@ def differences(records: Sequence[Record], seed: int = 0) -> list[Difference]:
     for budget in dict.fromkeys(record["budget"] for record in records):
         some = [record for record in records if record["budget"] == budget]
         specs = list(dict.fromkeys(record["spec"] for record in some))
-        runs = {spec: {(r["digest"], r["problem"]): r for r in some if r["spec"] == spec} for spec in specs}
+        runs = {spec: {_problem(r): r for r in some if r["spec"] == spec} for spec in specs}
         first = specs[0]
         for spec in specs[1:]:
             both = [
@@ -88,6 +88,11 @@ def differences(records: Sequence[Record], seed: int = 0) -> list[Difference]:
                     )
                 )
     return found
+
+
+def _problem(record: Record) -> tuple[Any, ...]:
+    """What tells problems apart: a map may have several lists of them."""
+    return record["digest"], record["source"], record["problem"]
 
 
 def _resampled(gaps: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -129,10 +134,14 @@ def _trade_off(records: Sequence[Record]) -> Finding:
     One that gives up on hard problems has the better means for it, so it has no place on the front.
     """
     rows = summarise(records)
-    solvable = len({(r["digest"], r["problem"]) for r in records if r["status"] == "reached"})
+    solved: dict[tuple[str, str], set[Any]] = {(row["spec"], row["budget"]): set() for row in rows}
+    for record in records:
+        if record["status"] == "reached":
+            solved[record["spec"], record["budget"]].add(_problem(record))
+    solvable = set().union(*solved.values())
     shown = [row for row in rows if row["suboptimality_mean"] is not None and row["states_per_move_mean"] is not None]
-    whole = [row for row in shown if row["solved"] == solvable]
-    partly = [row for row in rows if row["solved"] < solvable]
+    partly = [row for row in rows if solved[row["spec"], row["budget"]] != solvable]
+    whole = [row for row in shown if row not in partly]
     front = [whole[k] for k in pareto([_point(row) for row in whole])]
     series = []
     for spec in dict.fromkeys(row["spec"] for row in shown):
@@ -172,7 +181,9 @@ def _trade_off(records: Sequence[Record]) -> Finding:
     )
     words = "on the Pareto front: " + "; ".join(map(_name, front)) if front else "nothing is on the Pareto front"
     if partly:
-        missed = "; ".join(f"{_name(row)} ({row['solved']} of {solvable})" for row in partly)
+        counts = [len(solved[row["spec"], row["budget"]]) for row in partly]
+        each = (f"{_name(row)} ({count} of {len(solvable)})" for row, count in zip(partly, counts, strict=True))
+        missed = "; ".join(each)
         words += f". Not considered, since not every problem was solved: {missed}"
     return Finding("", words if solvable else "nothing arrived", [table], [chart])
 
@@ -227,7 +238,7 @@ def _problems(records: Sequence[Record]) -> Finding:
     for budget in dict.fromkeys(record["budget"] for record in records):
         some = [r for r in records if r["budget"] == budget and r["status"] == "reached"]
         specs = list(dict.fromkeys(record["spec"] for record in some))
-        runs = {spec: {(r["digest"], r["problem"]): r["cost"] for r in some if r["spec"] == spec} for spec in specs}
+        runs = {spec: {_problem(r): r["cost"] for r in some if r["spec"] == spec} for spec in specs}
         series = []
         for spec in specs[1:]:
             both = [key for key in runs[spec] if key in runs[specs[0]]]

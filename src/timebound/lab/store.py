@@ -175,21 +175,24 @@ class Store:
         with replaced(file) as beside:
             quoted = str(beside).replace("'", "''")
             try:
-                self._connection.execute(f"COPY (SELECT {columns} FROM runs ORDER BY key) TO '{quoted}' ({form})")
-            except Exception as problem:
-                said = _words_of(problem, beside)
-                if beside.name not in said and not _NO_ROOM.search(said):  # it is the table that cannot be read
-                    raise Error(self._sentence(problem)) from None
-                raise Error(f"cannot write {file}: {said.replace(beside.name, file.name)}") from None
+                with self._told():
+                    self._connection.execute(f"COPY (SELECT {columns} FROM runs ORDER BY key) TO '{quoted}' ({form})")
+            except Error as error:
+                said = _words_of(error.__cause__, beside)
+                if beside.name in said or _NO_ROOM.search(said):  # otherwise it is the table that cannot be read
+                    raise Error(f"cannot write {file}: {said.replace(beside.name, file.name)}") from None
+                raise
 
     def _kinds(self) -> list[tuple[str, str]]:
         with self._told():
             return self._connection.execute("SELECT column_name, column_type FROM (DESCRIBE runs)").fetchall()
 
 
-def _words_of(problem: Exception, file: Path) -> str:
+def _words_of(problem: BaseException | None, file: Path) -> str:
     """What DuckDB said about a file, on one line that is not too long."""
-    said = str(problem).replace(str(file.parent) + os.sep, "")
+    said = str(problem)
+    if file.parent != Path():
+        said = said.replace(str(file.parent) + os.sep, "")
     said = printable(" ".join(said.split())) or type(problem).__name__
     return said if len(said) <= _LONGEST else said[:_LONGEST] + "..."
 
