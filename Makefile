@@ -3,11 +3,12 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
+LOWEST := .venv-lowest
 
-.PHONY: demo test lint types quick coverage doctest docs bench deadlines fuzz clean help
+.PHONY: demo test lint types quick coverage doctest docs bench deadlines fuzz lowest lowest-smoke clean help
 
 help:  ## What can be made
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
 
 $(PY):
 	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "timebound needs Python 3.11 or newer")'
@@ -58,6 +59,19 @@ deadlines: $(STAMP)  ## How long single steps take under 1 ms, and what 10,000 a
 fuzz: $(STAMP)  ## Damaged files, hostile databases, edits, threads: minutes of everything that can come in
 	$(PY) fuzz/run.py
 
+# An environment of its own, with kernels of its own: one Numba's are nothing to another.
+$(LOWEST)/.installed: pyproject.toml .ci/lowest.py
+	python3 -m venv $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet -c $(LOWEST)/lowest.txt -e '.[all]' 'pytest>=8' 'hypothesis>=6.100'
+	touch $@
+
+lowest: $(LOWEST)/.installed  ## The tests with the lowest versions that pyproject.toml allows
+	NUMBA_CACHE_DIR=$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest tests
+
+lowest-smoke: $(LOWEST)/.installed  ## A few quick ones of them
+	NUMBA_CACHE_DIR=$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest tests/test_lowest.py
+
 clean:  ## Remove what was made
-	rm -rf $(VENV) out build dist .coverage .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) out build dist .coverage .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

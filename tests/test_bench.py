@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -28,7 +32,7 @@ RECORD_FIELDS = {
         "non_optimal",
         "jobs",
     ),
-    *("timebound_version", "python_version", "numpy_version", "numba_version"),
+    *("timebound_version", "python_version", "numpy_version", "numba_version", "machine"),
 }
 
 
@@ -176,6 +180,8 @@ def test_bench_command(folder, capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert out.startswith("9 listed problems on first.map, optimal cost 1.5 to ")
     assert "wrote runs.csv" in out
+    assert "seed none (listed problems)" in out.replace("\n", " ")
+    assert f"timebound {tb.__version__}, Python" in out.replace("\n", " ")
     assert "1 problem passed over" in err
     assert "off for 1 problem: use --recompute" in err
     with open("runs.csv", newline="") as file:
@@ -227,3 +233,67 @@ def test_map_pictures():
     assert draw(world, many, size=64).width >= 320
     with pytest.raises(tb.Error, match="at least 16"):
         draw(world, size=3)
+
+
+FULL_DISK = """
+import resource, sys
+from PIL import Image
+import timebound as tb
+from test_lab import filler
+from timebound.lab import bench
+from timebound.lab.store import Store
+from timebound.pictures import save
+folder = sys.argv[1]
+store = Store(f"{folder}/runs.duckdb")
+store.add(filler(range(300)))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+records = [{"map": "x" * 100}] * 100
+for work in (
+    lambda: bench.write_csv(f"{folder}/runs.csv", records),
+    lambda: save(Image.effect_noise((200, 200), 50), f"{folder}/walk.png"),
+    lambda: tb.Grid([[1] * 100] * 100).save(f"{folder}/a.map"),
+    lambda: store.export(f"{folder}/all.csv"),
+    lambda: store.export(f"{folder}/all.parquet"),
+):
+    try:
+        work()
+        print("written")
+    except tb.Error as error:
+        print(error)
+"""
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    """A table, a picture or a map is written whole or not at all."""
+    pytest.importorskip("PIL")
+    names = ("runs.csv", "walk.png", "a.map", "all.csv", "all.parquet")
+    for name in names:
+        (tmp_path / name).write_text("the old one")
+    here = Path(__file__).parent
+    code = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
+    told = subprocess.run(code, capture_output=True, text=True, check=True, cwd=here)
+    lines = told.stdout.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [f"cannot write {tmp_path / name}" for name in names]
+    assert all("too large" in line for line in lines)
+    found = {file.name: file.read_text() for file in tmp_path.iterdir() if "duckdb" not in file.name}
+    assert found == dict.fromkeys(names, "the old one")
+
+
+def test_links_stay_and_devices_are_written_to(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    link.symlink_to(target)
+    bench.write_csv(link, [{"a": 1}])
+    assert link.is_symlink()
+    assert target.read_text() == "a\n1\n"
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_text)
+        bench.write_csv(pipe, [{"a": 2}])
+        assert read.result() == "a\n2\n"
+    assert pipe.is_fifo()
+    if Path("/dev/full").exists():
+        with pytest.raises(tb.Error, match="cannot write /dev/full: No space left"):
+            bench.write_csv("/dev/full", [{"a": 3}])
+        assert Path("/dev/full").is_char_device()

@@ -183,6 +183,44 @@ def test_notes_of_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert told["sittings"] == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "[" * 100_000, "\xff", "null", '{"whole": true}',
+        {"wall_seconds": "long"}, {"core_seconds": None}, {"sittings": []}, {"records": -1}, {"rows": 1e9},
+        {"mode": 3}, {"bytes": True}, {"states": float("nan")}, {"jobs": "two"}, {"map": None},
+    ],
+)  # fmt: skip
+def test_a_damaged_note_is_no_note(tmp_path: Path, text: str | dict[str, Any]) -> None:
+    world, file = WORLD.open(), tmp_path / "r.db"
+    recipes.make("rooms", world, FEW, file)
+    note = file.with_suffix(".json")
+    whole = json.loads(note.read_text())
+    note.write_bytes((text if isinstance(text, str) else json.dumps({**whole, **text})).encode("latin-1"))
+    assert recipes.note_of(file) == {}
+    recipes.make("rooms", world, FEW, file)
+    told = recipes.note_of(file)
+    assert told["whole"]
+    assert (told["states"], told["wall_seconds"]) == (whole["states"], None)
+
+
+def test_a_damaged_database_is_made_anew(tmp_path: Path) -> None:
+    """It is moved away, not overwritten, and the runs go on."""
+    rows = made(tmp_path)
+    files = sorted((tmp_path / "databases").glob("*.db"))
+    whole = {file: file.read_bytes() for file in files}
+    harmed = whole[files[0]][:-100] + b"?" * 100
+    files[0].write_bytes(harmed)
+    files[1].write_bytes(b"")
+    (tmp_path / "runs.duckdb").unlink()
+    said: list[str] = []
+    again = made(tmp_path, say=said.append)
+    assert same(again) == same(rows)
+    assert {file: file.read_bytes() for file in files} == whole
+    assert files[0].with_name(files[0].name + ".damaged").read_bytes() == harmed
+    assert sum("made anew" in line for line in said) == 2
+
+
 @pytest.mark.skipif(not COMPILED, reason="starts processes; the same code runs above")
 def test_on_a_cluster(tmp_path: Path) -> None:
     pytest.importorskip("distributed")

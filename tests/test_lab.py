@@ -179,10 +179,177 @@ def test_store_keeps_replaces_and_exports(tmp_path: Path) -> None:
 def test_store_refuses_what_is_none(tmp_path: Path) -> None:
     file = tmp_path / "runs.duckdb"
     file.write_text("this is no database")
-    with pytest.raises(tb.Error, match="cannot be opened"):
+    with pytest.raises(tb.Error, match=r"no table of records .*: move it away, .* and the runs are made anew"):
         Store(file)
+    assert file.read_text() == "this is no database"
     with pytest.raises(tb.Error, match="there is a file of that name"):
         Store(file / "runs.duckdb")
+
+
+def filler(numbers: range) -> list[dict]:
+    """Records that need no run."""
+    values = {"VARCHAR": "text", "BIGINT": 7, "DOUBLE": 0.5, "BOOLEAN": True}
+    plain = {name: values[column.kind] for name, column in COLUMNS.items()} | {"error": None}
+    return [plain | {"key": f"{number:06}", "goal": "x" * 100} for number in numbers]
+
+
+def used(file: Path) -> int:
+    """How many rows there are, after a look at everything and a commit."""
+    with Store(file) as store:
+        found = len(store.rows())
+        store.keys()
+        store.drawn("k")
+        store.add(filler(range(5)))
+        store.keep_drawn("k", [1])
+        store.export(file.with_name("runs.csv"))
+    return found
+
+
+def test_a_damaged_table_is_told_in_one_sentence(tmp_path: Path) -> None:
+    """Whatever of it is damaged; and it is left as it is, for one who knows more."""
+    file, damaged = tmp_path / "runs.duckdb", tmp_path / "damaged.duckdb"
+    with Store(file) as store:
+        store.add(filler(range(300)))
+        store.keep_drawn("k", [1, 2])
+    whole, refused = file.read_bytes(), 0
+    places = [0, 8, 12, 20, 4096, 4104, 8192, 8200, *range(12288, len(whole), len(whole) // 12)]
+    harmed = [
+        whole[:place] + bytes(64 - (b == 1)) + b"!" * (b == 1) + whole[place + 64 :] for place in places for b in (0, 1)
+    ]
+    for data in [*harmed, *(whole[:place] for place in places[1:])]:
+        damaged.write_bytes(data)
+        damaged.with_name("damaged.duckdb.wal").unlink(missing_ok=True)
+        said = ""
+        try:
+            assert used(damaged) == 300  # what was harmed is not in use
+        except tb.Error as error:
+            said = str(error)
+        if said:
+            refused += 1
+            assert re.search(r"damaged\.duckdb is (damaged|of another version).* move it away", said)
+            assert "in use" not in said
+            assert "\n" not in said
+            assert damaged.read_bytes() == data
+    assert refused > len(places)
+
+
+def test_a_table_in_use_is_said_to_be(tmp_path: Path) -> None:
+    code = (
+        "import sys; from timebound.lab.store import Store; store = Store(sys.argv[1]); print(1, flush=True); input()"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "runs.duckdb")], stdin=pipe, stdout=pipe, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "1\n"
+        with pytest.raises(tb.Error, match="in use by another process"):
+            Store(tmp_path / "runs.duckdb")
+        other.communicate("\n")
+
+
+FULL_DISK = """
+import resource, sys
+import timebound as tb
+from test_lab import filler
+from timebound.lab.store import Store
+most, each = int(sys.argv[2]), int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+done = 0
+try:
+    with Store(sys.argv[1]) as store:
+        try:
+            for _ in range(100):
+                store.add(filler(range(done, done + each)))
+                done += each
+        except tb.Error as first:
+            try:
+                store.add(filler(range(1)))  # the room may be there again, but DuckDB's memory is not to be trusted
+            except tb.Error as second:
+                assert str(first) == str(second)
+            raise
+except tb.Error as error:
+    assert "make room and run again" in str(error), error
+    assert str(error).count(chr(10)) == 0
+    print(done)
+"""
+
+
+@pytest.mark.parametrize(("most", "each"), [(60_000, 20), (300_000, 300), (900_000, 300)])
+def test_a_full_disk_costs_nothing_that_was_committed(tmp_path: Path, most: int, each: int) -> None:
+    """And when there is room again, the table goes on."""
+    file = tmp_path / "runs.duckdb"
+    told = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(file), str(most), str(each)],
+        capture_output=True, text=True, cwd=Path(__file__).parent, check=False,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    done = int(told.stdout)
+    with Store(file) as store:
+        assert len(store.keys()) == done
+        store.add(filler(range(done, done + 50)))
+        assert len(store.rows()) == done + 50
+    with Store(file) as store:
+        assert [row["key"] for row in store.rows()] == [f"{number:06}" for number in range(done + 50)]
+
+
+def test_what_fails_on_closing_is_told_once(tmp_path: Path) -> None:
+    store = Store(tmp_path / "a.duckdb")
+    store._connection = Unclosable(store._connection)
+    store.__exit__(ZeroDivisionError, None, None)  # which is on its way
+    with pytest.raises(tb.Error, match=r"no good.*move it away"):
+        store.close()
+
+
+def test_an_interrupt_is_no_damage(tmp_path: Path) -> None:
+    """DuckDB makes an error of its own of Ctrl-C."""
+
+    class Interrupted:
+        def execute(self, *_: object) -> None:
+            raise RuntimeError("Query interrupted") from KeyboardInterrupt()
+
+    with Store(tmp_path / "runs.duckdb") as store:
+        connection, store._connection = store._connection, Interrupted()
+        for call in (store.keys, store.rows, lambda: store.add(filler(range(1)))):
+            with pytest.raises(KeyboardInterrupt):
+                call()
+        store._connection = connection
+
+
+def test_a_folder_in_the_place_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "no space left" / "runs.duckdb").mkdir(parents=True)
+    with pytest.raises(tb.Error, match=r"runs\.duckdb (cannot be opened|is damaged)"):
+        Store(tmp_path / "no space left" / "runs.duckdb")
+
+
+class Unclosable:
+    def __init__(self, connection) -> None:
+        self.connection = connection
+
+    def close(self) -> None:
+        self.connection.close()
+        raise RuntimeError("no\ngood")
+
+
+def test_no_cell_is_a_formula(tmp_path: Path) -> None:
+    """Text that a spreadsheet would compute gets an apostrophe; numbers stay numbers."""
+    names = ["=1+1", "+1", "-x", "@a", "\tb", "\rc", "plain=1", "", None]
+    records = [one | {"map": name, "cost": -1.5} for one, name in zip(filler(range(9)), names, strict=True)]
+    wanted = ["'=1+1", "'+1", "'-x", "'@a", "'\tb", "'\rc", "plain=1", "", ""]
+    with Store(tmp_path / "runs.duckdb") as store:
+        store.add(records)
+        store.export(tmp_path / "runs.csv")
+        store.export(tmp_path / "runs.parquet")
+    bench.write_csv(tmp_path / "bench.csv", records)
+    for file in ("runs.csv", "bench.csv"):
+        with open(tmp_path / file, newline="", encoding="utf-8") as lines:
+            found = list(csv.DictReader(lines))
+        assert [line["map"].replace("\\t", "\t").replace("\\r", "\r") for line in found] == wanted
+        assert {line["cost"] for line in found} == {"-1.5"}
+    import duckdb
+
+    path = tmp_path / "runs.parquet"
+    assert [row[0] for row in duckdb.sql(f"SELECT map FROM '{path}' ORDER BY key").fetchall()] == names
 
 
 def test_columns_know_themselves() -> None:
@@ -456,8 +623,9 @@ def test_a_cluster_that_is_not_there() -> None:
 
 def record(spec: str, problem: int, ratio: float, budget: str = "5") -> dict:
     return {
-        "spec": spec, "algorithm": spec, "budget": budget, "digest": "d", "problem": problem, "status": "reached",
-        "suboptimality": ratio, "cost": ratio * 10, "states_per_move_mean": 1.0, "microseconds_per_move": 1.0,
+        "spec": spec, "algorithm": spec, "budget": budget, "digest": "d", "source": "random", "problem": problem,
+        "status": "reached", "suboptimality": ratio, "cost": ratio * 10, "states_per_move_mean": 1.0,
+        "microseconds_per_move": 1.0,
         "back_moves": 0, "revisits": 0,
     }  # fmt: skip
 
@@ -479,6 +647,54 @@ def test_differences_are_paired() -> None:
         record("b", k, hard[k] + chance.normal(0, 1)) for k in range(60)
     ]
     assert not compare.differences(equal)[0].clear
+
+
+def raced(spec: str, solved: int, ratio: float, states: float) -> list[dict]:
+    made = [record(spec, k, ratio) for k in range(10)]
+    always = dict.fromkeys(COLUMNS) | {f"{k}_version": f"{k} 1.2.3" for k in ("timebound", "python", "numpy", "numba")}
+    always |= {"machine": "an abacus", "seed": 17, "move_limit": 99, "commit": 1, "jobs": 2, "databases": ()}
+    for k, one in enumerate(made):
+        gone = {} if k < solved else {"status": "move-limit", "suboptimality": None}
+        one.update(always | one | {name: 0 for name in bench.MEASURES if name not in one and name in COLUMNS} | gone)
+        one.update(states_per_move_mean=states, states_per_move_max=9)
+    return made
+
+
+def test_the_front_is_of_those_that_solved_everything() -> None:
+    """One that gives up on the hard problems looks better than it is."""
+    records = [*raced("a", 10, 1.2, 50.0), *raced("quitter", 7, 1.0, 5.0), *raced("c", 10, 1.5, 20.0)]
+    document = compare.compare(records, "what")
+    effort, differences, _ = (section.finding for section in document.sections)
+    assert "on the Pareto front: c, 5; a, 5." in effort.because
+    assert "quitter, 5 (7 of 10)" in effort.because
+    assert [row[-1] for row in effort.tables[0].rows] == ["yes", "not all solved", "yes"]
+    (chart,) = effort.charts
+    assert [(one.name, len(one.x)) for one in chart.series] == [
+        ("a", 1), ("quitter, not all solved", 1), ("c", 1), ("Pareto front", 2),
+    ]  # fmt: skip
+    where = differences.tables[0].header.index("problems")
+    assert {(row[0], row[where]) for row in differences.tables[0].rows} == {("quitter, 5", "7 of 10"), ("c, 5", "10")}
+    assert "over 7 to 10 of 10 problems" in differences.because
+    found = compare.differences(records)
+    assert {(one.spec, one.problems, one.of) for one in found} == {("quitter", 7, 10), ("c", 10, 10)}
+    # Two lists of problems on one map are not each other's.
+    twice = [one | {"source": source} for source in ("one", "two") for one in records]
+    assert {(one.spec, one.problems, one.of) for one in compare.differences(twice)} == {
+        ("quitter", 14, 20), ("c", 20, 20),
+    }  # fmt: skip
+    assert "quitter, 5 (14 of 20)" in compare.compare(twice, "").sections[0].finding.because
+    # What nobody solved is held against nobody.
+    records = [*raced("a", 8, 1.2, 50.0), *raced("b", 8, 1.1, 60.0)]
+    assert compare.compare(records, "").sections[0].finding.because == "on the Pareto front: a, 5; b, 5"
+    assert compare.compare(raced("a", 0, 1.0, 1.0), "").sections[0].finding.because == "nothing arrived"
+
+
+def test_a_comparison_says_how_it_was_made() -> None:
+    facts = compare.compare(raced("a", 10, 1.2, 50.0), "what").facts
+    assert facts["budget"] == "budget 5 states per move"
+    assert (facts["move limit"], facts["seed"], facts["machine"]) == ("99", "17", "an abacus")
+    for version in ("timebound", "python", "numpy", "numba"):
+        assert f"{version} 1.2.3" in facts["versions"]
 
 
 def test_pareto() -> None:
@@ -595,3 +811,62 @@ def test_report_is_whole_and_balanced() -> None:
     assert "| r\\|s | 1 |" in text
     assert "![c](figures/c.svg)" in text
     assert text.index("Unexplained errors") < text.index("## Figure 1")
+
+
+def test_names_are_no_markup() -> None:
+    """A name may be anything; in a report it is only ever read."""
+    evil = "x|`a`<img src=x onerror=y>[l](http://e.x)*b*_c_~~d~~ $m$ @me www.e.x\n# e\x1b[2J&amp;"
+    chart = Chart(evil, evil, evil, [Series(evil, [1, 2], [1, 2])], note=evil)
+    finding = report.Finding("", evil, [report.Table(evil, (evil, evil), [[evil, evil]])], [chart], evil)
+    section = report.Section("1", evil, evil, evil, finding)
+    document = report.Document(evil, [evil, "1. no list", "- none", "# none"], [section], {evil: evil}, [(evil, evil)])
+    text = report.markdown(document, {evil: "c.svg"})
+    lines = text.splitlines()
+    assert "\x1b" not in text
+    bare = re.sub(r"\\.", "", text)  # what is not escaped
+    own = bare.replace("![", "").replace("](c.svg)", "")
+    assert not re.search(r"[`<\[\]_~$@&]|://|www\.", own)
+    assert all(line.count("|") == 3 for line in bare.splitlines() if line.startswith("|") and "---" not in line)
+    assert [line for line in lines if line.startswith("#")] == [
+        line for line in lines if re.match(r"# x|## Unexplained errors|## 1\. x|## How it was made", line)
+    ]
+    assert "1\\. no list" in lines
+    assert "\\- none" in lines
+    assert "\\# none" in lines
+    page = report.html(document)
+    assert "<img" not in page
+    assert "\x1b" not in page
+    xml.fromstring(chart.svg(alone=True))
+
+
+# --- foreign text on the terminal ----------------------------------------------------------------------------------
+
+
+def test_names_do_not_command_the_terminal(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Escape sequences, line breaks and what reverses the reading order are written out, in output and in errors."""
+    monkeypatch.chdir(tmp_path)
+    name = "a\x1b[2J\u202eb\nc\r.map"
+    tb.Grid(np.ones((6, 6))).save(name)
+    race = [name, "--problems", "2", "-a", "a*", "tba*:r=\n0.9"]
+    for words, code in (
+        (["solve", name, "0,0", "5,5"], 0),
+        (["maps", "info", name], 0),
+        (["maps", "scale", name, "2", "-o", f"2{name}"], 0),
+        (["bench", *race, "--csv", f"{name}.csv"], 0),
+        (["compare", *race, "-o", f"{name}.folder"], 0),
+        (["solve", f"no{name}", "0,0", "5,5"], 2),
+        (["solve", name, "\x1b[31m", "5,5"], 2),
+        (["solve", name, "0,0", "5,5", "-a", "\x1b[31m"], 2),
+        (["solve", name, "0,0", "5,5", "\x1b[31m"], 2),
+        (["solve", name, "0,0", "5,5", "--\x1b[31m"], 2),
+        (["\x1b[31m"], 2),
+        (["reproduce", "\x1b[31m"], 2),
+    ):
+        assert cli.main(words) == code, words
+        out, err = capsys.readouterr()
+        assert all(c.isprintable() for c in (out + err).replace("\n", "")), words
+        assert "\\x1b" in out + err, words
+        assert not any(line.startswith("c") for line in (out + err).splitlines()), words
+        assert code == 0 or err.count("\n") == 1
+    for file in Path(f"{name}.folder").iterdir():
+        assert all(c.isprintable() for c in file.read_text().replace("\n", "")) or file.suffix == ".csv"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
 from .errors import Error, SpecError, at_least, nearest
-from .words import some
+from .words import printable, some
 
 if TYPE_CHECKING:
     from .episode import Result
@@ -515,12 +515,12 @@ def _solve(options: argparse.Namespace) -> int:
         places = {"start": opened.plain(start), "goal": opened.plain(goal)}
         _print_json({"map": str(options.map), "digest": opened.world.digest, **places, **record})
     else:
-        print(_story(opened, start, goal, result))
+        _print(_story(opened, start, goal, result))
     if options.png:
         from .pictures import draw, save
 
         save(draw(opened.world, {result.algorithm: result.path}, start=start, goal=goal), options.png)
-        _say(f"wrote {options.png}", options)
+        _say(f"wrote {printable(options.png)}", options)
     return SOLVED if result.status == "reached" else UNSOLVED
 
 
@@ -552,7 +552,7 @@ def _story(opened: Opened, start: Any, goal: Any, result: Result) -> str:
         ("memory", f"{result.memory_bytes / 1024:,.1f} KB", f"{result.memory_states:,} states"),
     ]
     budget = "no budget" if result.budget == "none" else f"budget {result.budget}"
-    text = [head, f"  {opened.name}, {opened.size()}; {result.algorithm}, {budget}"]
+    text = [head, f"  {printable(opened.name)}, {opened.size()}; {result.algorithm}, {budget}"]
     text += [f"  {name:<16}{value:>14}  {rest}".rstrip() for name, value, rest in lines]
     return "\n".join(text)
 
@@ -585,8 +585,9 @@ def _bench(options: argparse.Namespace) -> int:
     if options.json:
         _print_json({"records": records, "summary": summary, "passed_over": passed_over})
     else:
-        print(_caption(tasks))
-        print(bench.format_table(summary))
+        _print(_caption(tasks))
+        _print(bench.format_table(summary))
+        _print(_how_it_was_made(bench.circumstances(records)))
     if passed_over:
         _note(f"{some(passed_over, 'problem')} passed over: start or goal in a wall")
     doubtful = bench.doubtful(records)
@@ -598,7 +599,7 @@ def _bench(options: argparse.Namespace) -> int:
         save(_trade_off(summary), options.png)
     for file in (options.csv, options.png):
         if file:
-            _say(f"wrote {file}", options)
+            _say(f"wrote {printable(file)}", options)
     return SOLVED
 
 
@@ -629,7 +630,7 @@ def _compare(options: argparse.Namespace) -> int:
         setting = _setting(options)
         with _folder(folder):
             records = bench.run(tasks, entries, setting, jobs=options.jobs, progress=bar)
-    document = compare(records, entries, _caption(tasks) + ".")
+    document = compare(records, _caption(tasks) + ".")
     pictures = {}
     for number, chart in enumerate(chart for section in document.sections for chart in section.finding.charts):
         write_whole(folder / f"chart-{number + 1}.svg", chart.svg(alone=True))
@@ -644,11 +645,11 @@ def _compare(options: argparse.Namespace) -> int:
         found = [asdict(one) for one in differences(records)]
         _print_json({"summary": summary, "differences": found, "report": str(folder / "report.html")})
         return SOLVED
-    print(_caption(tasks))
-    print(bench.format_table(bench.summarise(records)))
+    _print(_caption(tasks))
+    _print(bench.format_table(bench.summarise(records)))
     for section in document.sections[:2]:
-        print(f"{section.title.lower()}: {section.finding.because}")
-    print(f"wrote {folder / 'report.html'} (also report.md, runs.csv)")
+        _print(f"{section.title.lower()}: {printable(section.finding.because)}")
+    _print(f"wrote {printable(str(folder / 'report.html'))} (also report.md, runs.csv)")
     return SOLVED
 
 
@@ -685,18 +686,18 @@ def _reproduce(options: argparse.Namespace) -> int:
         with Store(folder / "runs.duckdb") as store:
             for file in options.export:
                 store.export(file)
-                _say(f"wrote {file}", options)
+                _say(f"wrote {printable(file)}", options)
     if options.json:
         _print_json(
             {"runs": outcome.runs, "verdicts": outcome.verdicts, "errors": outcome.errors, "folder": str(folder)}
         )
         return SOLVED
     for number, verdict in outcome.verdicts.items():
-        print(f"{number:<22}{verdict}")
+        _print(f"{number:<22}{verdict}")
     if outcome.errors:
-        print(f"{some(outcome.errors, 'run')} ended in an error: see the report's first section")
+        _print(f"{some(outcome.errors, 'run')} ended in an error: see the report's first section")
     if "report" in steps:
-        print(f"wrote {folder / 'report.html'} (also report.md and figures)")
+        _print(f"wrote {printable(str(folder / 'report.html'))} (also report.md and figures)")
     return SOLVED
 
 
@@ -749,10 +750,10 @@ def _prepare(options: argparse.Namespace) -> int:
     else:
         each = made.states / len(made) - (0 if options.coverage else 2)
         what = "points" if options.coverage else "subgoals"
-        print(f"{len(made):,} records with {each:.1f} {what} each, {facts['bytes'] / 1e6:.2f} MB, in {seconds:.1f} s")
+        _print(f"{len(made):,} records with {each:.1f} {what} each, {facts['bytes'] / 1e6:.2f} MB, in {seconds:.1f} s")
         if len(made) < options.records:
-            print("hardly any problem is without a good answer now, so there are no more")
-        print(f"wrote {options.output}")
+            _print("hardly any problem is without a good answer now, so there are no more")
+        _print(f"wrote {printable(str(options.output))}")
     return SOLVED
 
 
@@ -764,11 +765,18 @@ def _jobs(options: argparse.Namespace) -> int:
 def _caption(tasks: Sequence[Task]) -> str:
     count = sum(len(task.problems) for task in tasks)
     names = [task.opened.name for task in tasks]
-    where = names[0] if len(names) == 1 else f"{len(names)} maps"
+    where = printable(names[0]) if len(names) == 1 else f"{len(names)} maps"
     costs = [problem.optimal for task in tasks for problem in task.problems if problem.optimal is not None]
     span = f", optimal cost {min(costs):.4g} to {max(costs):.4g}" if costs else ""
     kinds = {"random" if task.source == "random" else "listed" for task in tasks}
     return f"{some(count, f'{kinds.pop()} problem' if len(kinds) == 1 else 'problem')} on {where}{span}"
+
+
+def _how_it_was_made(facts: dict[str, str]) -> str:
+    """What a table's reader cannot see in it, and needs to make it again."""
+    told = ("moves per decision", "move limit", "seed", "changes", "databases", "threads")
+    settings = ", ".join(f"{name} {facts[name]}" for name in told if name in facts)
+    return "\n".join(wrap(printable(f"made with {settings}; {facts['versions']}; {facts['machine']}"), 79))
 
 
 def _trade_off(summary: Sequence[dict[str, Any]]) -> Any:
@@ -777,7 +785,7 @@ def _trade_off(summary: Sequence[dict[str, Any]]) -> Any:
     several = len({row["budget"] for row in summary}) > 1
     points = [
         (
-            row["spec"],
+            row["spec"] + (f" ({row['solved']}/{row['problems']})" if row["solved"] < row["problems"] else ""),
             ("no budget" if row["budget"] == "none" else row["budget"]) if several else "",
             row["states_per_move_mean"],
             row["suboptimality_mean"],
@@ -818,9 +826,9 @@ def _generate(options: argparse.Namespace) -> int:
     if options.json:
         _print_json({**facts, "kind": options.kind, "seed": options.seed, "options": given})
     else:
-        print(f"wrote {options.output}: {options.kind}, seed {options.seed}, {_facts_in_words(facts)}")
+        _print(f"wrote {printable(str(options.output))}: {options.kind}, seed {options.seed}, {_facts_in_words(facts)}")
         if options.png:
-            print(f"wrote {options.png}")
+            _print(f"wrote {printable(options.png)}")
     return SOLVED
 
 
@@ -832,9 +840,9 @@ def _info(options: argparse.Namespace) -> int:
         _print_json(facts)
         return SOLVED
     for k, fact in enumerate(facts):
-        print("\n" * (k > 0) + fact["map"])
+        _print("\n" * (k > 0) + printable(fact["map"]))
         for name, words in _facts_in_lines(fact):
-            print(f"  {name:<16}{words}")
+            _print(f"  {name:<16}{words}")
     return SOLVED
 
 
@@ -851,7 +859,7 @@ def _scale(options: argparse.Namespace) -> int:
     if options.json:
         _print_json({**facts, "factor": options.factor})
     else:
-        print(f"wrote {options.output}: {_facts_in_words(facts)}")
+        _print(f"wrote {printable(str(options.output))}: {_facts_in_words(facts)}")
     return SOLVED
 
 
@@ -932,13 +940,13 @@ def _algorithms(options: argparse.Namespace) -> int:
     indent = 2 + max(map(len, REGISTRY))
     for algorithm in REGISTRY.values():
         kind = "real-time" if algorithm.real_time else "complete search"
-        print(_paragraph(algorithm.name.ljust(indent), f"{algorithm.summary}."))
-        print(_paragraph(" " * indent, f"{kind}; {algorithm.paper}"))
+        _print(_paragraph(algorithm.name.ljust(indent), f"{algorithm.summary}."))
+        _print(_paragraph(" " * indent, f"{kind}; {algorithm.paper}"))
         for parameter in algorithm.parameters:
             default = str(parameter.default).lower() if parameter.kind is bool else parameter.default
             default = f"{default:g}" if isinstance(default, float) else default
             words = f"{parameter.name}={default}: {parameter.help}; {parameter.wanted()}"
-            print(_paragraph(" " * (indent + 2), words))
+            _print(_paragraph(" " * (indent + 2), words))
     return SOLVED
 
 
@@ -955,14 +963,14 @@ def _warmup(options: argparse.Namespace) -> int:
         steps.append({"step": step, "seconds": seconds, "compiled": compiled})
         if not options.json:
             what = "compiled " + ", ".join(compiled) if compiled else "ready"
-            print(_paragraph(f"{step:<40}{seconds:5.1f} s  ", what), flush=True)
+            _print(_paragraph(f"{step:<40}{seconds:5.1f} s  ", what), flush=True)
 
     total = warm(report)
     compiled = sum(len(step["compiled"]) for step in steps)
     if options.json:
         _print_json({"seconds": total, "compiled": compiled, "steps": steps})
     else:
-        print(f"{some(compiled, 'kernel')} compiled, {total:.1f} s in all")
+        _print(f"{some(compiled, 'kernel')} compiled, {total:.1f} s in all")
     return SOLVED
 
 
@@ -1013,9 +1021,10 @@ def _demo(options: argparse.Namespace) -> int:
         files = {"map": str(map_path), "picture": str(picture_path)}
         _print_json({**files, "records": records, "summary": summary})
     else:
-        print(_caption(tasks))
-        print(bench.format_table(summary))
-        print(f"the map: {map_path}\nthe paths of its longest problem: {picture_path}")
+        _print(_caption(tasks))
+        _print(bench.format_table(summary))
+        _print(f"the map: {printable(str(map_path))}")
+        _print(f"the paths of its longest problem: {printable(str(picture_path))}")
     return SOLVED
 
 
@@ -1099,17 +1108,23 @@ def _folder(folder: Path) -> Iterator[None]:
         raise
 
 
+def _print(text: str, file: Any = None, flush: bool = False) -> None:
+    """All that is printed goes through here: names of files are foreign text, and a terminal obeys what it is sent."""
+    print(printable(text, keep="\n"), file=file, flush=flush)
+
+
 def _print_json(value: Any) -> None:
-    print(json.dumps(value))
+    _print(json.dumps(value))
 
 
 def _note(text: str) -> None:
-    print(f"timebound: {text}", file=sys.stderr, flush=True)
+    """A remark on stderr: one line, whatever it quotes."""
+    _print(f"timebound: {printable(' '.join(text.split()))}", file=sys.stderr, flush=True)
 
 
 def _say(text: str, options: argparse.Namespace) -> None:
     """A closing remark; it must not spoil JSON."""
-    print(text, file=sys.stderr if options.json else sys.stdout)
+    _print(text, file=sys.stderr if options.json else sys.stdout)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -35,11 +35,18 @@ def file_named(path: str | Path, error: type[Error] = Error) -> Path:
 def replaced(path: str | Path, error: type[Error] = Error) -> Iterator[Path]:
     """The name of a file to write; at the end it takes the place of ``path``.
 
-    So a reader sees the old file or the new one, never half. What the system refuses becomes an ``error``.
+    So a reader sees the old file or the new one, never half. What the system refuses becomes an ``error``. A link stays
+    one, and what is no file, such as a pipe or /dev/stdout, cannot be replaced and is written to.
     """
-    target = file_named(path, error)
+    target = Path(os.path.realpath(file_named(path, error)))
     if target.is_dir():
         raise error(f"cannot write {path}: it is a folder, and a file name is needed")
+    if target.exists() and not target.is_file():
+        try:
+            yield target
+        except OSError as problem:
+            raise error(f"cannot write {path}: {problem.strerror or problem}") from problem
+        return
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         try:

@@ -29,8 +29,10 @@ from ..databases.files import read
 from ..databases.subgoals import load_database
 from ..engine import Progress
 from ..episode import Agent, AnyWorld, Budget, Result, solve
-from ..errors import DatabaseError, Error, MapError, ProblemError, SpecError, WorldError, at_least
+from ..errors import DatabaseError, MapError, ProblemError, SpecError, WorldError, at_least
 from ..warm import ready
+from ..whole import write_whole
+from ..words import harmless_cell, printable
 from ..worlds.changes import RandomChanges
 from ..worlds.graph import Graph
 from ..worlds.grid import Grid
@@ -44,10 +46,12 @@ __all__ = [
     "Opened",
     "Setting",
     "Task",
+    "circumstances",
     "collect",
     "cross",
     "doubtful",
     "format_table",
+    "machine",
     "measure",
     "measures_of",
     "open_world",
@@ -405,7 +409,7 @@ def run(
                 world = task.opened.world
                 database = database_for(world, entry.spec, setting.databases)
                 ready(world, example.start, example.goal, entry.spec, entry.budget, database)
-    always = {**asdict(setting), "jobs": jobs, **versions()}
+    always = {**asdict(setting), "jobs": jobs, **versions(), "machine": machine()}
     total = sum(len(task.problems) for task in tasks) * len(entries)
 
     def one(case: tuple[Task, int, Entry]) -> dict[str, Any]:
@@ -439,6 +443,46 @@ def versions() -> dict[str, str]:
         "numpy_version": np.__version__,
         "numba_version": numba.__version__,
     }
+
+
+@lru_cache(maxsize=1)
+def machine() -> str:
+    """The processor, and how many cores it has."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+        return f"{names[0]}, {len(names)} cores" if names else platform.machine()
+    except OSError:
+        return platform.processor() or platform.machine()
+
+
+def circumstances(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What the records of a race were made with, in words: all that one needs to make them again."""
+    if not records:
+        return {}
+
+    def all_of(name: str, nothing: str = "none") -> str:
+        values = list(dict.fromkeys(record[name] for record in records))
+        return ", ".join(nothing if value is None else str(value) for value in values)
+
+    one = records[0]
+    budgets = ", ".join(_budget_words(budget) for budget in dict.fromkeys(record["budget"] for record in records))
+    facts = {
+        "runs": f"{len(records):,}",
+        "algorithms": all_of("algorithm"),
+        "budget": budgets,
+        "moves per decision": all_of("commit"),
+        "move limit": all_of("move_limit"),
+        "seed": all_of("seed", "none (listed problems)"),
+        "databases": ", ".join(one["databases"]),
+        "threads": all_of("jobs") + (" (times are better taken with 1)" if one["jobs"] != 1 else ""),
+        "versions": f"timebound {one['timebound_version']}, Python {one['python_version']}, "
+        f"NumPy {one['numpy_version']}, Numba {one['numba_version']}",
+        "machine": one["machine"],
+    }
+    if one["change_rate"] is not None:
+        facts["changes"] = f"rate {one['change_rate']:g}%, every {one['change_every']} ticks"
+    return {name: words for name, words in facts.items() if words}
 
 
 def measures_of(result: Result) -> dict[str, Any]:
@@ -557,7 +601,7 @@ def format_table(rows: Sequence[Mapping[str, Any]], *, width: int = 80) -> str:
         digits = max(len(f"{row['solved']}/{row['problems']}") for row in rows)
         columns[0] = ("solved", max(7, digits + 1), "part", "", "solved")
     numbers = sum(column[1] for column in columns)
-    label = min(max(len(row["spec"]) for row in rows), max(width - numbers, 9))
+    label = min(max(len(printable(row["spec"])) for row in rows), max(width - numbers, 9))
     label = max(label, len("algorithm"))
     lines = [_upper_header(columns, label), "algorithm".ljust(label) + "".join(f"{c[4]:>{c[1]}}" for c in columns)]
     for budget in dict.fromkeys(row["budget"] for row in rows):
@@ -565,7 +609,7 @@ def format_table(rows: Sequence[Mapping[str, Any]], *, width: int = 80) -> str:
         for row in rows:
             if row["budget"] != budget:
                 continue
-            name = row["spec"]
+            name = printable(row["spec"])
             if len(name) > label:
                 lines.append(name)
                 name = ""
@@ -627,15 +671,12 @@ def short(value: float | None) -> str:
 
 
 def write_csv(path: str | Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """The records as a table, one line each; places are written row,col."""
+    """The records as a table, one line each, whole or not at all; places are written row,col."""
     text = io.StringIO()
     if records:
         writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
         writer.writeheader()
         for record in records:
             places = {k: ",".join(map(str, v)) if isinstance(v, list) else v for k, v in record.items()}
-            writer.writerow(places)
-    try:
-        Path(path).write_text(text.getvalue(), encoding="utf-8")
-    except OSError as error:
-        raise Error(f"cannot write {path}: {error.strerror}") from None
+            writer.writerow({name: harmless_cell(value) for name, value in places.items()})
+    write_whole(path, text.getvalue())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+
+from ..words import in_html as escape
 
 __all__ = ["Chart", "Series"]
 
@@ -65,7 +66,7 @@ class Chart:
         height = HEIGHT + 18 * rows
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.title, quote=True)}" font-family="system-ui, sans-serif" font-size="12" '
+            f'aria-label="{escape(self.title)}" font-family="system-ui, sans-serif" font-size="12" '
             'fill="currentColor">',
             f"<title>{escape(self.title)}</title>",
             _OWN_COLOURS if alone else "",

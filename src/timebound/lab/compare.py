@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .bench import Entry, short, summarise
+from .bench import circumstances, short, summarise
 from .charts import Chart, Series
 from .columns import COLUMNS
 from .report import Document, Finding, Section, Table
@@ -30,7 +30,8 @@ class Difference:
     against: str
     spec: str
     budget: str
-    problems: int
+    problems: int  # that both solved
+    of: int  # that both were given
     mean: float  # of this one less that one
     low: float  # of the bootstrap interval
     high: float
@@ -54,7 +55,7 @@ def differences(records: Sequence[Record], seed: int = 0) -> list[Difference]:
     for budget in dict.fromkeys(record["budget"] for record in records):
         some = [record for record in records if record["budget"] == budget]
         specs = list(dict.fromkeys(record["spec"] for record in some))
-        runs = {spec: {(r["digest"], r["problem"]): r for r in some if r["spec"] == spec} for spec in specs}
+        runs = {spec: {_problem(r): r for r in some if r["spec"] == spec} for spec in specs}
         first = specs[0]
         for spec in specs[1:]:
             both = [
@@ -78,6 +79,7 @@ def differences(records: Sequence[Record], seed: int = 0) -> list[Difference]:
                         spec,
                         budget,
                         len(gaps),
+                        len(runs[spec].keys() & runs[first].keys()),
                         float(gaps.mean()),
                         float(low),
                         float(high),
@@ -86,6 +88,11 @@ def differences(records: Sequence[Record], seed: int = 0) -> list[Difference]:
                     )
                 )
     return found
+
+
+def _problem(record: Record) -> tuple[Any, ...]:
+    """What tells problems apart: a map may have several lists of them."""
+    return record["digest"], record["source"], record["problem"]
 
 
 def _resampled(gaps: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -107,39 +114,47 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
     return front
 
 
-def compare(records: Sequence[Record], entries: Sequence[Entry], what: str) -> Document:
+def compare(records: Sequence[Record], what: str) -> Document:
     """A report on a race."""
-    rows = summarise(records)
     sections = [
-        Section("1", "Effort against quality", "", "", _trade_off(rows)),
+        Section("1", "Effort against quality", "", "", _trade_off(records)),
         Section("2", "Differences", "", "", _differences(differences(records))),
         Section("3", "Problem by problem", "", "", _problems(records)),
     ]
-    facts = {"runs": f"{len(records):,}", "algorithms": ", ".join(dict.fromkeys(str(e.spec) for e in entries))}
-    facts["versions"] = f"timebound {records[0]['timebound_version']}" if records else ""
-    return Document("timebound compares", [what], sections, facts)
+    return Document("timebound compares", [what], sections, circumstances(records))
 
 
 def _name(row: Mapping[str, Any]) -> str:
     return row["spec"] + ("" if row["budget"] == "none" else f", {row['budget']}")
 
 
-def _trade_off(rows: Sequence[Mapping[str, Any]]) -> Finding:
+def _trade_off(records: Sequence[Record]) -> Finding:
+    """The means of each competitor, and the front of those that solved all that was solved at all.
+
+    One that gives up on hard problems has the better means for it, so it has no place on the front.
+    """
+    rows = summarise(records)
+    solved: dict[tuple[str, str], set[Any]] = {(row["spec"], row["budget"]): set() for row in rows}
+    for record in records:
+        if record["status"] == "reached":
+            solved[record["spec"], record["budget"]].add(_problem(record))
+    solvable = set().union(*solved.values())
     shown = [row for row in rows if row["suboptimality_mean"] is not None and row["states_per_move_mean"] is not None]
-    specs = list(dict.fromkeys(row["spec"] for row in shown))
-    points = [(row["states_per_move_mean"], row["suboptimality_mean"]) for row in shown]
-    front = pareto(points)
-    series = [
-        Series(
-            spec,
-            [x for row, (x, _) in zip(shown, points, strict=True) if row["spec"] == spec],
-            [y for row, (_, y) in zip(shown, points, strict=True) if row["spec"] == spec],
-        )
-        for spec in specs
-    ]
+    partly = [row for row in rows if solved[row["spec"], row["budget"]] != solvable]
+    whole = [row for row in shown if row not in partly]
+    front = [whole[k] for k in pareto([_point(row) for row in whole])]
+    series = []
+    for spec in dict.fromkeys(row["spec"] for row in shown):
+        for group, mark in ((whole, ""), (partly, ", not all solved")):
+            points = [_point(row) for row in group if row["spec"] == spec and row in shown]
+            if points:
+                series.append(Series(spec + mark, [x for x, _ in points], [y for _, y in points], dashed=bool(mark)))
     if len(front) > 1:
-        line = [points[k] for k in front]
+        line = [_point(row) for row in front]
         series.append(Series("Pareto front", [x for x, _ in line], [y for _, y in line], dashed=True, like=7))
+    note = "Nothing that was run beats a point on the front in both."
+    if partly:
+        note = "Of what solved every problem, nothing beats a point on the front in both; the rest is drawn hollow."
     chart = Chart(
         "States per move against suboptimality",
         "mean states per move",
@@ -147,7 +162,7 @@ def _trade_off(rows: Sequence[Mapping[str, Any]]) -> Finding:
         series,
         log_x=True,
         log_y=True,
-        note="Nothing that was run beats a point on the front in both.",
+        note=note,
     )
     table = Table(
         "",
@@ -159,13 +174,22 @@ def _trade_off(rows: Sequence[Mapping[str, Any]]) -> Finding:
                 *("" if row[k] is None else f"{row[k]:.3f}" for k in _QUALITY),
                 short(row["states_per_move_mean"]),
                 short(row["microseconds_per_move_mean"]),
-                "yes" if row in [shown[k] for k in front] else "",
+                "not all solved" if row in partly else "yes" if row in front else "",
             ]
             for row in rows
         ],
     )
-    best = "; ".join(_name(shown[k]) for k in front)
-    return Finding("", f"on the Pareto front: {best}" if front else "nothing arrived", [table], [chart])
+    words = "on the Pareto front: " + "; ".join(map(_name, front)) if front else "nothing is on the Pareto front"
+    if partly:
+        counts = [len(solved[row["spec"], row["budget"]]) for row in partly]
+        each = (f"{_name(row)} ({count} of {len(solvable)})" for row, count in zip(partly, counts, strict=True))
+        missed = "; ".join(each)
+        words += f". Not considered, since not every problem was solved: {missed}"
+    return Finding("", words if solvable else "nothing arrived", [table], [chart])
+
+
+def _point(row: Mapping[str, Any]) -> tuple[float, float]:
+    return row["states_per_move_mean"], row["suboptimality_mean"]
 
 
 _QUALITY = ("suboptimality_mean", "suboptimality_median", "suboptimality_max")
@@ -190,16 +214,22 @@ def _differences(found: Sequence[Difference]) -> Finding:
                 column.title,
                 _signed(one.mean),
                 f"{_signed(one.low)} to {_signed(one.high)}",
+                f"{one.problems} of {one.of}" if one.problems < one.of else f"{one.problems}",
                 f"{one.wins} : {one.losses}",
                 verdict,
             ]
         )
     table = Table(
-        f"Against {found[0].against}, mean of the differences with a 95% paired bootstrap interval",
-        ("", "measure", "difference", "interval", "better : worse", ""),
+        f"Against {found[0].against}, mean of the differences with a 95% paired bootstrap interval, "
+        "over the problems that both solved",
+        ("", "measure", "difference", "interval", "problems", "better : worse", ""),
         lines,
     )
-    return Finding("", f"{sum(one.clear for one in found)} of {len(found)} differences are clear", [table])
+    fewest, most = min(one.problems for one in found), max(one.problems for one in found)
+    over = f"{most}" if fewest == most else f"{fewest} to {most}"
+    most_given = max(one.of for one in found)
+    over += " problems" if fewest == most_given else f" of {most_given} problems, those that both solved"
+    return Finding("", f"{sum(one.clear for one in found)} of {len(found)} differences are clear, over {over}", [table])
 
 
 def _problems(records: Sequence[Record]) -> Finding:
@@ -208,7 +238,7 @@ def _problems(records: Sequence[Record]) -> Finding:
     for budget in dict.fromkeys(record["budget"] for record in records):
         some = [r for r in records if r["budget"] == budget and r["status"] == "reached"]
         specs = list(dict.fromkeys(record["spec"] for record in some))
-        runs = {spec: {(r["digest"], r["problem"]): r["cost"] for r in some if r["spec"] == spec} for spec in specs}
+        runs = {spec: {_problem(r): r["cost"] for r in some if r["spec"] == spec} for spec in specs}
         series = []
         for spec in specs[1:]:
             both = [key for key in runs[spec] if key in runs[specs[0]]]

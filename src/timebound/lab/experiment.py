@@ -8,7 +8,6 @@ experiments that need the same run share it.
 from __future__ import annotations
 
 import json
-import platform
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +27,7 @@ from ..worlds import generate
 from ..worlds.changes import RandomChanges
 from ..worlds.grid import Grid
 from ..worlds.problems import Problem, problems
-from .bench import Entry, Setting, measure, measures_of, versions
+from .bench import Entry, Setting, machine, measure, measures_of, versions
 from .columns import COLUMNS
 from .recipes import Recipe, opened
 
@@ -250,7 +249,7 @@ def run_chunk(chunk: Chunk) -> list[dict[str, Any]]:
     world = chunk.runs[0].world.open()
     if world.digest != chunk.runs[0].digest:
         raise MapError(f"{chunk.runs[0].world.name} is not the map that the experiment was planned with")
-    always = dict.fromkeys(COLUMNS) | versions() | {"code": code_digest(), "machine": _machine(), "jobs": chunk.jobs}
+    always = dict.fromkeys(COLUMNS) | versions() | {"code": code_digest(), "machine": machine(), "jobs": chunk.jobs}
     records = []
     for run in chunk.runs:
         entry = _entry(run.spec, run.budget)
@@ -388,13 +387,3 @@ KINDS: dict[str, Callable[[Grid, Run, Entry], dict[str, Any]]] = {
 def code_digest() -> str:
     """A hash of the files that kernels are made of: records with the same one come from the same algorithms."""
     return sources_digest().hex()[:12]
-
-
-@lru_cache(maxsize=1)
-def _machine() -> str:
-    try:
-        with open("/proc/cpuinfo") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-        return f"{names[0]}, {len(names)} cores" if names else platform.machine()
-    except OSError:
-        return platform.processor() or platform.machine()

@@ -6,17 +6,19 @@ import json
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..databases.subgoals import CODE, SubgoalDatabase, load_database, prepare
 from ..engine import Progress
+from ..errors import DatabaseError
 from ..whole import make_folder, write_whole
 from ..worlds.generate import rooms
 from ..worlds.grid import Grid
 
-__all__ = ["Recipe", "make", "note_of", "opened", "warm_up"]
+__all__ = ["Recipe", "make", "note_of", "opened", "usable", "warm_up"]
 
 
 @dataclass(frozen=True)
@@ -43,24 +45,73 @@ class Recipe:
 
 
 _opening = threading.Lock()
-_open: dict[str, SubgoalDatabase] = {}
+_open: dict[tuple[Any, ...], SubgoalDatabase] = {}
 
 
 def opened(file: str | Path, world: Grid) -> SubgoalDatabase:
     """A database for this world; opened once per process, since its checksum takes a while."""
+    try:
+        state = os.stat(file)
+    except OSError:
+        return load_database(file, world)  # which says what is wrong
+    key = str(file), state.st_ino, state.st_size, state.st_mtime_ns
     with _opening:
-        if str(file) not in _open:
-            _open[str(file)] = load_database(file, world)
-        return _open[str(file)]
+        if key not in _open:
+            _open[key] = load_database(file, world)
+        return _open[key]
+
+
+def usable(file: Path, world: Grid, say: Callable[[str], None] = print) -> bool:
+    """Whether there is a database for this world; one that is damaged is moved away, to be made anew."""
+    if not file.is_file():
+        return False
+    try:
+        opened(file, world)
+    except DatabaseError as problem:
+        away = file.with_name(f"{file.name}.damaged")
+        try:
+            file.replace(away)
+        except OSError as refused:
+            raise DatabaseError(f"{problem}; it cannot be moved away: {refused.strerror}") from None
+        say(f"{problem}; it is called {away.name} now, and made anew")
+        return False
+    return True
+
+
+_WORDS = ("mode", "map", "digest")
+_SIZES = ("records", "rows", "cols")
+_TIMES = ("wall_seconds", "core_seconds", "sittings")
+_WHEN_WHOLE = ("states", "bytes")
 
 
 def note_of(file: Path) -> dict[str, Any]:
-    """What is known about the making of a database; empty if nothing is."""
+    """What is known about the making of a database; empty if nothing is, or if the note is damaged."""
     try:
-        found = json.loads(file.with_suffix(".json").read_text())
-    except (OSError, ValueError):
+        found = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) and _is_note(found) else {}
+
+
+def _is_note(found: dict[str, Any]) -> bool:
+    """Whether a note holds what ``make`` writes."""
+    sizes = _SIZES + (_WHEN_WHOLE if found.get("whole") else ())
+    return (
+        all(isinstance(found.get(name), str) for name in _WORDS)
+        and all(_is_size(found.get(name)) for name in sizes)
+        and all(name in found and (found[name] is None or _is_time(found[name])) for name in _TIMES)
+        and (found["wall_seconds"] is None) == (found["core_seconds"] is None)
+        and (found["wall_seconds"] is None or _is_size(found.get("jobs")))
+        and (found.get("made") is None or _is_size(found["made"]))
+    )
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**62
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
 def warm_up(ways: set[tuple[str, bool]]) -> None:
@@ -78,6 +129,7 @@ def make(
     jobs: int = 1,
     dask: str | None = None,
     progress: Progress | None = None,
+    say: Callable[[str], None] = print,
 ) -> None:
     """Make a database, or go on with one that was begun. The note beside it adds up the time of all sittings.
 
@@ -86,7 +138,7 @@ def make(
     """
     make_folder(file.parent)
     begun = note_of(file)
-    there = file.is_file()
+    there = usable(file, world, say)
     if there and begun.get("whole"):
         return
     note: dict[str, Any] = {"wall_seconds": 0.0, "core_seconds": 0.0, "sittings": 0}
@@ -114,7 +166,7 @@ def make(
             progress(done, total, what)
 
     if there:
-        made = load_database(file, world)
+        made = opened(file, world)
     else:
         made = prepare(world, file, **asdict(recipe), jobs=jobs, dask=dask, progress=count)
         count(recipe.records, recipe.records, "records")

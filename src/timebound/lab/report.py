@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 
+from ..words import in_html as escape
+from ..words import in_markdown, paragraph_in_markdown
 from .charts import Chart
 
 __all__ = [
@@ -144,28 +145,29 @@ def html(document: Document) -> str:
 
 def markdown(document: Document, pictures: Mapping[str, str] | None = None) -> str:
     """The report as Markdown; ``pictures`` gives the file of each chart's title."""
-    lines = [f"# {document.title}", "", *(line for text in document.intro for line in (text, ""))]
+    lines = [f"# {in_markdown(document.title)}", ""]
+    lines += [line for text in document.intro for line in (paragraph_in_markdown(text), "")]
     if document.errors:
         lines += ["## Unexplained errors", "", *_markdown_table(("run", "what went wrong"), document.errors), ""]
     summary = [(section.number, section.title, section.finding.verdict) for section in document.sections]
     if any(verdict for _, _, verdict in summary):
         lines += [*_markdown_table(("", "", "verdict"), summary), ""]
     for section in document.sections:
-        lines += [f"## {section.number}. {section.title}", ""]
+        lines += [f"## {in_markdown(section.number)}. {in_markdown(section.title)}", ""]
         if section.finding.verdict:
             lines += [f"**{section.finding.verdict}**", ""]
-        lines += [f"- *{name}:* {text}" for name, text in _words(section)]
+        lines += [f"- *{name}:* {in_markdown(text)}" for name, text in _words(section)]
         lines.append("")
         for table in section.finding.tables:
             if table.title:
-                lines += [f"{table.title}:", ""]
+                lines += [f"{paragraph_in_markdown(table.title)}:", ""]
             lines += [*_markdown_table(table.header, table.rows), ""]
         for chart in section.finding.charts:
             file = (pictures or {}).get(chart.title)
             if file:
-                lines += [f"![{chart.title}]({file})", ""]
-    lines += ["## How it was made", "", *(f"- {name}: {text}" for name, text in document.facts.items())]
-    return "\n".join(lines) + "\n"
+                lines += [f"![{in_markdown(chart.title)}]({file})", ""]
+    facts = (f"- {in_markdown(name)}: {in_markdown(text)}" for name, text in document.facts.items())
+    return "\n".join([*lines, "## How it was made", "", *facts]) + "\n"
 
 
 def _words(section: Section) -> list[tuple[str, str]]:
@@ -195,6 +197,6 @@ def _html_table(table: Table) -> str:
 
 def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("*", "\\*") for cell in cells) + " |"
+        return "| " + " | ".join(map(in_markdown, cells)) + " |"
 
     return [line(header), "|---" + "|---:" * (len(header) - 1) + "|", *(line(row) for row in rows)]

@@ -19,7 +19,7 @@ from ..whole import make_folder, write_whole
 from ..words import some
 from .experiment import Run, WorldSource, chunks, code_digest, plan, run_chunk
 from .paper import NORMAL, Data, Maps, Paper, nothing
-from .recipes import Recipe, make, note_of, warm_up
+from .recipes import Recipe, make, note_of, usable, warm_up
 from .report import CANNOT_TELL, Document, Finding, Section, html, markdown
 from .store import Store
 
@@ -32,7 +32,7 @@ TO_COME = {
 STEPS = ("plan", "prepare", "run", "report")
 _CHUNK_SECONDS = 2.0  # what a chunk should take, so that a crash costs little and commits cost nothing
 _CHUNK_MOST = 2048
-_COMMIT_SECONDS = 1.0  # small chunks share a commit: one takes some 10 ms
+_COMMIT_SECONDS = 1.0  # small chunks share a commit: one takes 10 to 50 ms
 _LONG_SECONDS = 0.5  # a chunk that took so long has one of its own, at once
 
 Say = Callable[[str], None]
@@ -136,7 +136,7 @@ def _prepare(
     missing = {}
     for (digest, recipe), source in wanted.items():
         file = recipe.file(folder, digest)
-        if not note_of(file).get("whole") or ((digest, recipe) in needed and not file.is_file()):
+        if not note_of(file).get("whole") or ((digest, recipe) in needed and not usable(file, source.open(), say)):
             missing[digest, recipe] = source
     if not missing:
         return
@@ -150,7 +150,10 @@ def _prepare(
             if progress is not None:
                 progress(before + made, total, "records")
 
-        make(source.name, source.open(), recipe, recipe.file(folder, digest), jobs=jobs, dask=dask, progress=count)
+        make(
+            source.name, source.open(), recipe, recipe.file(folder, digest),
+            jobs=jobs, dask=dask, progress=count, say=say,
+        )  # fmt: skip
         done += recipe.records
     say(f"{some(len(missing), 'database')} made in {_duration(time.perf_counter() - began)}")
 
