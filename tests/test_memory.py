@@ -111,9 +111,9 @@ def test_ribs_in_a_table_with_a_place_for_every_state(monkeypatch: pytest.Monkey
     problem = next(tb.problems(world, 1, seed=1, cost=(30, 60)))
     limit = 20_000 if COMPILED else 1000
     expected = tb.solve(world, problem.start, problem.goal, "ribs", move_limit=limit)
-    monkeypatch.setattr(tables, "_DIRECT_FROM", 256)
+    monkeypatch.setattr(tables, "_DIRECT_FROM", 64)
     real = tables.new_hashed
-    monkeypatch.setattr("timebound.algorithms.ribs.new_hashed", lambda slots, sparse: real(256, sparse))
+    monkeypatch.setattr("timebound.algorithms.ribs.new_hashed", lambda slots, sparse: real(64, sparse))
     agent = tb.agent("ribs", world, problem.start, problem.goal, move_limit=limit).run()
     assert agent._planner.state.table.direct
     assert points(agent.result().path) == points(expected.path)

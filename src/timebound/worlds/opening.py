@@ -50,8 +50,7 @@ def file_path(path: Any) -> Path:
 def read_file(path: Any, wanted: str) -> bytes:
     """All bytes of a regular file; ``wanted`` ends the sentence that is said of an empty one."""
     file = file_path(path)
-    limit = _limit()
-    limit = _LARGEST_AT_ALL if limit is None else limit
+    limit = _allowed(_LARGEST_AT_ALL, 1)
     try:
         with open(file, "rb", buffering=0, opener=_open_at_once) as opened:
             # Asked of the open file: what a name leads to may change between a look and the opening.
@@ -68,8 +67,13 @@ def read_file(path: Any, wanted: str) -> bytes:
         if mode is not None and not stat.S_ISREG(mode):
             raise _no_regular_file(file, mode) from None
         reason = error.strerror if isinstance(error, OSError) else None
+<<<<<<< HEAD
         raise MapError(f"cannot read {shown(str(file))}: {reason or error}") from None
     if not data.strip():
+=======
+        raise MapError(f"cannot read {briefly(str(file))}: {reason or error}") from None
+    if not data or data.isspace():
+>>>>>>> 5652b8cdb4ff342d3f343209077055b0ed615cd0
         raise MapError(f"{file} is empty, and {wanted}")
     return data
 
