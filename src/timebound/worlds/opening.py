@@ -67,13 +67,8 @@ def read_file(path: Any, wanted: str) -> bytes:
         if mode is not None and not stat.S_ISREG(mode):
             raise _no_regular_file(file, mode) from None
         reason = error.strerror if isinstance(error, OSError) else None
-<<<<<<< HEAD
         raise MapError(f"cannot read {shown(str(file))}: {reason or error}") from None
-    if not data.strip():
-=======
-        raise MapError(f"cannot read {briefly(str(file))}: {reason or error}") from None
     if not data or data.isspace():
->>>>>>> 5652b8cdb4ff342d3f343209077055b0ed615cd0
         raise MapError(f"{file} is empty, and {wanted}")
     return data
 
