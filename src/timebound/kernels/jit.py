@@ -57,7 +57,7 @@ try:
         (BaseContext, ("cast", "get_dummy_value", "make_array")),
         (CPUTargetOptions, ("_nrt", "forceinline")),
         (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
-        (IndexDataCacheFile, ("_dump", "flush", "load", "save")),
+        (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
         (CompileResultCacheImpl, ("_locator_classes", "filename_base", "rebuild")),
         (ir.IRBuilder, ("bitcast", "cttz", "gep")),
         (ir.IntType, ("as_pointer",)),
@@ -177,32 +177,20 @@ class _Files(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         body = self._dump(data)
-        sealed = self._source_stamp, key, blake2b(body).digest(), body
         try:
-            super().save(key, sealed)
-        except OSError:
-            raise
-        except Exception:  # the index was damaged since it was read
+            self._load_index()
+        except Exception:
             self.flush()
-            super().save(key, sealed)
+        super().save(key, (self._source_stamp, key, blake2b(body).digest(), body))
 
     def load(self, key: Any) -> Any:
         try:
-            found = super().load(key)
-            if found is None:
-                return None
-            stamp, saved, digest, body = found
-            if (stamp, saved, digest) != (self._source_stamp, key, blake2b(body).digest()):
-                raise ValueError("this is not what the index says")
-            return pickle.loads(body)
+            stamp, saved, digest, body = super().load(key)
+            if (stamp, saved, digest) == (self._source_stamp, key, blake2b(body).digest()):
+                return pickle.loads(body)
         except Exception:  # there is no end to what a damaged pickle raises, or one of another version
-            self.forget()
-            return None
-
-    def forget(self) -> None:
-        """Begin anew, where that can be written."""
-        with suppress(OSError):
-            self.flush()
+            pass
+        return None  # it will be compiled, and saved in the place of whatever is there
 
 
 class _PackageCache(FunctionCache):
@@ -224,10 +212,8 @@ class _PackageCache(FunctionCache):
         for files in self._files:
             data = files.load(key)
             if data is not None:
-                try:
+                with suppress(Exception):  # compiled by a Numba that is built otherwise, under the same version
                     return self._impl.rebuild(target_context, data)
-                except Exception:  # compiled by a Numba that is built otherwise, under the same version
-                    files.forget()
         _notice(self._words)
         return None
 
