@@ -1,18 +1,23 @@
-"""The compiled code on disk: found again when nothing changed, and never stale after an edit in a helper."""
+"""The compiled code on disk: found again when nothing changed, never stale, and made anew when it is damaged."""
 
 from __future__ import annotations
 
+import builtins
+import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import numba
 import pytest
 
 import timebound
 from helpers import COMPILED
+from timebound.kernels import jit
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled without the JIT")
 
@@ -73,3 +78,212 @@ def test_the_cache_notices_an_edit_in_a_helper(tmp_path: Path) -> None:
     slower = run(tmp_path)
     assert "run" in slower["compiled"]
     assert slower["waits"] > changed["waits"], "old code ran"
+
+
+# --- files that are damaged, and folders that cannot be written ------------------------------------------------------
+
+TINY = """
+from timebound.kernels.jit import kernel
+
+@kernel
+def twice(x):
+    return 2 * x
+"""
+
+FRESH, FOUND = [8, 3.0, ["twice", "twice"]], [8, 3.0, []]
+
+
+def use(folder: Path) -> list:
+    """What the tiny kernel in a folder computes, as a new process would; and what had to be compiled."""
+    compiled: list[str] = []
+    before = jit.on_compile(compiled.append)
+    try:
+        space: dict = {}
+        file = folder / "tiny.py"
+        exec(compile(file.read_text(), str(file), "exec"), space)
+        return [space["twice"](4), space["twice"](1.5), compiled]
+    finally:
+        jit.on_compile(before)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the tiny kernel, and a home beside it."""
+    (tmp_path / "tiny.py").write_text(TINY)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    jit._stamp.cache_clear()
+    return tmp_path
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.rglob("tiny.twice-*"))}
+
+
+def refuse(patch: pytest.MonkeyPatch, number: int, *places: Path, folders: bool = True) -> None:
+    """Nothing can be written there. Asked for, not set: the owner of a machine may write to all folders.
+
+    Without ``folders`` only files are refused, as on a disk that is full.
+    """
+    plain_open, plain_file = open, tempfile.TemporaryFile
+
+    def refused(place: object) -> bool:
+        return any(str(place).startswith(str(one)) for one in places)
+
+    def guarded(file: object, mode: str = "r", *args: object, **options: object) -> object:
+        if ("w" in mode or "a" in mode) and refused(file):
+            raise OSError(number, os.strerror(number), str(file))
+        return plain_open(file, mode, *args, **options)  # type: ignore[call-overload]
+
+    def temporary(*args: object, **options: object) -> object:
+        if folders and refused(options.get("dir")):
+            raise OSError(number, os.strerror(number))
+        return plain_file(*args, **options)  # type: ignore[call-overload]
+
+    patch.setattr(builtins, "open", guarded)
+    patch.setattr(tempfile, "TemporaryFile", temporary)
+
+
+def test_damaged_files_are_made_anew(tiny: Path) -> None:
+    assert use(tiny) == FRESH
+    assert use(tiny) == FOUND
+    whole = kept(tiny)
+    assert [Path(name).suffix for name in whole] == [".nbc", ".nbc", ".nbi"]
+    code, other, index = whole
+    half = len(whole[code]) // 2
+    for name, damaged in (
+        (index, b""),
+        (index, whole[index][:-5]),
+        (index, whole[index][:3]),
+        (index, bytes(len(whole[index]))),
+        (code, b""),
+        (code, whole[code][:half]),
+        (code, whole[code][:-1]),
+        (code, whole[code][:half] + bytes([whole[code][half] ^ 1]) + whole[code][half + 1 :]),
+        (code, whole[other]),  # as two processes that save at once may leave it
+        (code, b"cnot.there\nnothing\n."),
+    ):
+        for one, data in whole.items():
+            (tiny / "__pycache__" / one).write_bytes(data)
+        (tiny / "__pycache__" / name).write_bytes(damaged)
+        values = use(tiny)
+        assert values[:2] == FRESH[:2], (name, damaged[:20])
+        assert values[2], "it was believed"
+        assert use(tiny) == FOUND, "it was not mended"
+
+
+def test_an_index_that_is_damaged_while_a_kernel_is_compiled(tiny: Path) -> None:
+    (tiny / "__pycache__").mkdir()
+    index = tiny / "__pycache__" / "index"
+
+    def damage(name: str) -> None:
+        for file in tiny.rglob("*.nbi"):
+            file.write_bytes(b"")
+            index.touch()
+
+    use(tiny)
+    (tiny / "tiny.py").write_text(TINY.replace("2 * x", "x + x"))
+    jit._stamp.cache_clear()
+    before = jit.on_compile(damage)
+    try:
+        space: dict = {}
+        exec(compile((tiny / "tiny.py").read_text(), str(tiny / "tiny.py"), "exec"), space)
+        assert space["twice"](4) == 8
+    finally:
+        jit.on_compile(before)
+    assert index.exists()
+    assert use(tiny) == [8, 3.0, ["twice"]]
+
+
+def test_files_that_cannot_be_read_at_all(tiny: Path) -> None:
+    use(tiny)
+    for name in kept(tiny):
+        (tiny / "__pycache__" / name).unlink()
+        (tiny / "__pycache__" / name).mkdir()  # neither to be read nor to be replaced
+    assert use(tiny) == FRESH
+    assert use(tiny) == FRESH
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_disk_that_is_full_while_kernels_are_saved(number: int, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        refuse(patch, number, tiny, folders=False)
+        assert use(tiny) == FRESH
+        assert not kept(tiny)
+    assert use(tiny) == FRESH
+    assert use(tiny) == FOUND
+
+
+def test_old_code_is_not_run_after_an_interrupted_save(tiny: Path) -> None:
+    """An index was saved, and the code that it names was not: what lies there under that name is of before."""
+    use(tiny)
+    codes = {name: data for name, data in kept(tiny).items() if name.endswith(".nbc")}
+    (tiny / "tiny.py").write_text(TINY.replace("2 * x", "3 * x"))
+    jit._stamp.cache_clear()
+    assert use(tiny) == [12, 4.5, ["twice", "twice"]]
+    for name, data in codes.items():
+        (tiny / "__pycache__" / name).write_bytes(data)
+    assert use(tiny) == [12, 4.5, ["twice", "twice"]]
+    assert use(tiny) == [12, 4.5, []]
+
+
+@pytest.mark.parametrize("home", [True, False], ids=["a home", "no home"])
+@pytest.mark.parametrize("where", ["beside", "given"])
+def test_a_warm_cache_that_cannot_be_written_is_used(
+    where: str, home: bool, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installation that its owner has warmed, for users who may not write to it."""
+    (tiny / "__pycache__").mkdir()
+    if where == "given":
+        monkeypatch.setattr(numba.config, "CACHE_DIR", str(tiny / "given"))
+    assert use(tiny) == FRESH
+    assert any("given" in path.parts for path in tiny.rglob("*.nbi")) == (where == "given")
+    with monkeypatch.context() as patch:
+        refuse(patch, errno.EROFS, tiny / "given", tiny / "__pycache__", *([] if home else [tiny / "home"]))
+        assert use(tiny) == FOUND
+        # What it lacks is kept at home, if there is one.
+        (tiny / "tiny.py").write_text(TINY.replace("2 * x", "3 * x"))
+        jit._stamp.cache_clear()
+        assert use(tiny) == [12, 4.5, ["twice", "twice"]]
+        assert use(tiny) == [12, 4.5, [] if home else ["twice", "twice"]]
+
+
+def test_nowhere_to_keep_kernels(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse(monkeypatch, errno.EROFS, tiny)
+    assert use(tiny) == FRESH
+    assert use(tiny) == FRESH
+
+
+# --- a Numba that is built otherwise ---------------------------------------------------------------------------------
+
+WITHOUT_OPTION = """
+from numba.core.cpu import CPUTargetOptions
+for one in CPUTargetOptions.__mro__:
+    if {name!r} in vars(one):
+        delattr(one, {name!r})
+"""
+
+OTHERWISE = {
+    "it does not start": "import sys; sys.modules['numba'] = None",
+    "a module is gone": "import sys; sys.modules['numba.core.caching'] = None",
+    "a class is gone": "import numba.core.caching as c; del c.CompileResultCacheImpl",
+    "a method is gone": "import numba.core.caching as c; del c.Cache._index_key",
+    "an attribute is gone": "import numba.core.caching as c; del c.CacheImpl.locator",
+    "files of another kind": "import numba.core.caching as c; c.IndexDataCacheFile.__init__ = lambda self, folder: 0",
+    "all is counted": WITHOUT_OPTION.format(name="_nrt"),
+    "nothing is inlined": WITHOUT_OPTION.format(name="forceinline"),
+}
+
+
+@pytest.mark.parametrize("change", OTHERWISE.values(), ids=OTHERWISE)
+def test_another_numba_is_named_in_one_sentence(change: str, tmp_path: Path) -> None:
+    (tmp_path / "open.map").write_text("type octile\nheight 1\nwidth 3\nmap\n...\n")
+    program = f"{change}\nimport sys\nfrom timebound.cli import main\nsys.exit(main(sys.argv[1:]))"
+    environment = {**os.environ, "PYTHONPATH": str(Path(timebound.__file__).parent.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", program, "solve", str(tmp_path / "open.map"), "0,0", "0,2"],
+        env=environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "0.61 to 0.68" in done.stderr

@@ -13,19 +13,60 @@ Four rules, each measured (docs/kernels.md):
 
 from __future__ import annotations
 
+import inspect
+import os
+import pickle
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import blake2b
+from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from llvmlite import ir
-from numba import config, njit, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.extending import intrinsic, overload
+
+from ..errors import Error
+
+
+def _unfit(problem: object) -> Error:
+    """The sentence for a Numba that is not built as this module takes it to be."""
+    try:
+        found = f"Numba {metadata.version('numba')}"
+    except metadata.PackageNotFoundError:
+        found = "this one"
+    return Error(
+        f"timebound works with Numba 0.61 to 0.68, and {found} differs from those ({' '.join(str(problem).split())}): "
+        "pip install 'numba>=0.61,<0.69'"
+    )
+
+
+# All that is used of Numba without being promised by it is used in this file, and looked for when it is imported.
+try:
+    from llvmlite import ir
+    from numba import config, njit, types
+    from numba.core.base import BaseContext
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+    from numba.core.cpu import CPUTargetOptions
+    from numba.extending import intrinsic, overload
+
+    for _owner, _names in (
+        (types, ("ExternalFunction",)),
+        (BaseContext, ("cast", "get_dummy_value", "make_array")),
+        (CPUTargetOptions, ("_nrt", "forceinline")),
+        (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
+        (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
+        (CompileResultCacheImpl, ("_locator_classes", "filename_base", "rebuild")),
+        (ir.IRBuilder, ("bitcast", "cttz", "gep")),
+        (ir.IntType, ("as_pointer",)),
+        (ir.Module, ("declare_intrinsic",)),
+    ):
+        for _name in _names:
+            getattr(_owner, _name)
+except (ImportError, AttributeError) as _problem:
+    raise _unfit(_problem) from _problem
 
 __all__ = [
     "at",
@@ -80,28 +121,115 @@ def on_compile(notice: Callable[[str], None]) -> Callable[[str], None]:
     return previous
 
 
+@lru_cache
+def _stamp(file: str) -> bytes | None:
+    """A digest of a kernel's own file; None if there is none, as in a notebook."""
+    try:
+        return blake2b(Path(file).read_bytes(), digest_size=16).digest()
+    except OSError:
+        return None
+
+
+def _beside(file: str) -> str:
+    return os.path.join(os.path.dirname(file), "__pycache__")
+
+
+class _ReadOnly:
+    """The last place that Numba is sent to when it can write nowhere: what was compiled beside the source before."""
+
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self._py_file, self._line = file, function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _ReadOnly | None:
+        return cls(function, file) if os.path.isfile(file) and os.path.isdir(_beside(file)) else None
+
+    def ensure_cache_path(self) -> None:
+        raise PermissionError(_beside(self._py_file))
+
+    def get_cache_path(self) -> str:
+        return _beside(self._py_file)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    def get_source_stamp(self) -> None:
+        return None
+
+
 class _StampedImpl(CompileResultCacheImpl):
     """Numba's cache entry, with the digest of all kernels' sources in its source stamp."""
 
+    _locator_classes = (*CompileResultCacheImpl._locator_classes, _ReadOnly)
+
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
-        stamp = self._locator.get_source_stamp()
+        stamp = _stamp(inspect.getfile(py_func)) or self._locator.get_source_stamp()
         self._locator.get_source_stamp = lambda: (stamp, _DIGEST)
 
 
+class _Files(IndexDataCacheFile):
+    """Numba's files for a kernel, which are believed only if they hold what was saved for this key and source.
+
+    Numba itself believes them. One that was cut raises in each process from then on; and if a disk gets full, or a
+    process is killed, between an index and the code that it names, older code of that name is run.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        body = self._dump(data)
+        try:
+            self._load_index()
+        except Exception:
+            self.flush()
+        super().save(key, (self._source_stamp, key, blake2b(body).digest(), body))
+
+    def load(self, key: Any) -> Any:
+        try:
+            stamp, saved, digest, body = super().load(key)
+            if (stamp, saved, digest) == (self._source_stamp, key, blake2b(body).digest()):
+                return pickle.loads(body)
+        except Exception:  # there is no end to what a damaged pickle raises, or one of another version
+            pass
+        return None  # it will be compiled, and saved in the place of whatever is there
+
+
 class _PackageCache(FunctionCache):
+    """The compiled code of one kernel on disk. Whatever is wrong there costs a compilation, and nothing else."""
+
     _impl_class = _StampedImpl
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._words = function.__name__.replace("_", " ")
+        locator, name = self._impl.locator, self._impl.filename_base
+        folders = [locator.get_cache_path(), *_passed_over(inspect.getfile(function), locator)]
+        self._files = [_Files(folder, name, locator.get_source_stamp()) for folder in folders]
+        self._cache_file = self._files[0]
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            found = super().load_overload(sig, target_context)
-        except (AttributeError, ImportError):
-            # The cache was written by another version, with types that this one does not have: begin it anew.
-            self.flush()
-            found = None
-        if found is None:
-            _notice(self._py_func.__name__.replace("_", " "))
-        return found
+        target_context.refresh()
+        key = self._index_key(sig, target_context.codegen())
+        for files in self._files:
+            data = files.load(key)
+            if data is not None:
+                with suppress(Exception):  # compiled by a Numba that is built otherwise, under the same version
+                    return self._impl.rebuild(target_context, data)
+        _notice(self._words)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):  # a full disk, or a folder that cannot be written any more
+            super().save_overload(sig, data)
+
+
+def _passed_over(file: str, locator: Any) -> list[str]:
+    """Folders that come before the locator's, and cannot be written: what was compiled there before can be read."""
+    folders = [_beside(file)] if os.path.isfile(file) else []
+    if config.CACHE_DIR:
+        numbas = CompileResultCacheImpl._locator_classes[0]
+        folders.insert(0, os.path.join(config.CACHE_DIR, numbas.get_suitable_cache_subpath(file)))
+    chosen = locator.get_cache_path()
+    return folders[: folders.index(chosen)] if chosen in folders else folders
 
 
 def kernel(function: F) -> F:
@@ -109,9 +237,14 @@ def kernel(function: F) -> F:
     if not COMPILED:
         return function
     dispatcher = njit(**_OPTIONS)(function)
-    # Where there is no folder to cache in (a read-only machine without a home), each process compiles.
-    with suppress(RuntimeError):
-        dispatcher._cache = _PackageCache(function)
+    try:
+        # Where there is no folder to cache in (a read-only machine without a home), each process compiles.
+        with suppress(RuntimeError):
+            cache = _PackageCache(function)
+            _ = dispatcher._cache  # a name that nobody asks for could be set as well
+            dispatcher._cache = cache
+    except (AttributeError, TypeError) as problem:
+        raise _unfit(problem) from problem
     return dispatcher
 
 
