@@ -624,8 +624,8 @@ def test_a_cluster_that_is_not_there() -> None:
 def record(spec: str, problem: int, ratio: float, budget: str = "5") -> dict:
     return {
         "spec": spec, "algorithm": spec, "budget": budget, "digest": "d", "source": "random", "problem": problem,
-        "status": "reached", "suboptimality": ratio, "cost": ratio * 10, "states_per_move_mean": 1.0, "microseconds_per_move": 1.0,
-        "back_moves": 0, "revisits": 0,
+        "status": "reached", "suboptimality": ratio, "cost": ratio * 10, "states_per_move_mean": 1.0,
+        "microseconds_per_move": 1.0, "back_moves": 0, "revisits": 0,
     }  # fmt: skip
 
 
