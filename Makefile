@@ -67,10 +67,10 @@ $(LOWEST)/.installed: pyproject.toml .ci/lowest.py
 	touch $@
 
 lowest: $(LOWEST)/.installed  ## The tests with the lowest versions that pyproject.toml allows
-	NUMBA_CACHE_DIR=$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest tests
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest tests
 
 lowest-smoke: $(LOWEST)/.installed  ## A few quick ones of them
-	NUMBA_CACHE_DIR=$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest tests/test_lowest.py
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest tests/test_lowest.py
 
 clean:  ## Remove what was made
 	rm -rf $(VENV) $(LOWEST) out build dist .coverage .pytest_cache .mypy_cache .ruff_cache

@@ -286,6 +286,9 @@ def test_links_stay_and_devices_are_written_to(tmp_path: Path) -> None:
     bench.write_csv(link, [{"a": 1}])
     assert link.is_symlink()
     assert target.read_text() == "a\n1\n"
+    tb.Grid([[1, 1]]).save(link)
+    assert link.is_symlink()
+    assert target.read_text().startswith("type octile")
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:

@@ -210,8 +210,9 @@ def test_a_damaged_database_is_made_anew(tmp_path: Path) -> None:
     files = sorted((tmp_path / "databases").glob("*.db"))
     whole = {file: file.read_bytes() for file in files}
     harmed = whole[files[0]][:-100] + b"?" * 100
-    files[0].write_bytes(harmed)
-    files[1].write_bytes(b"")
+    for file, data in zip(files, (harmed, b""), strict=True):
+        file.unlink()  # the old one may still be mapped into memory
+        file.write_bytes(data)
     (tmp_path / "runs.duckdb").unlink()
     said: list[str] = []
     again = made(tmp_path, say=said.append)

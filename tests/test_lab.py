@@ -625,8 +625,7 @@ def record(spec: str, problem: int, ratio: float, budget: str = "5") -> dict:
     return {
         "spec": spec, "algorithm": spec, "budget": budget, "digest": "d", "source": "random", "problem": problem,
         "status": "reached", "suboptimality": ratio, "cost": ratio * 10, "states_per_move_mean": 1.0,
-        "microseconds_per_move": 1.0,
-        "back_moves": 0, "revisits": 0,
+        "microseconds_per_move": 1.0, "back_moves": 0, "revisits": 0,
     }  # fmt: skip
 
 
