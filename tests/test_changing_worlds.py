@@ -1350,7 +1350,8 @@ def test_an_edit_while_on_a_shortcut(seed: int, ticks: int) -> None:
         agent.step()
         if agent._planner.state.follow["cutting"][0] == 3:
             break
-    agent.run(ticks % 5)
+    for _ in range(ticks % 5):
+        agent.step()
     cost, trail = agent.cost, points(agent.result().path)
     random = np.random.default_rng(seed)
     right = cells.shape[1] - 1

@@ -385,7 +385,7 @@ class Agent:
         return self.position
 
     def run(self, ticks: int | None = None) -> Agent:
-        """Step until the episode is over, or for so many ticks, in one compiled call."""
+        """Step until the episode is over, or for so many ticks (at least one), in one compiled call."""
         self._run(UNLIMITED >> 1 if ticks is None else _count("ticks", ticks, UNLIMITED >> 1))
         return self
 

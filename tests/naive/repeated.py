@@ -159,6 +159,8 @@ class Repeated:
         """One round of Algorithm 2: search, move."""
         if self.loc == self.goal or (self.stuck and not self.edited):
             return
+        if self.goal not in self.world.points():
+            return  # in a wall now: the episode asks for nothing until it is free again
         left = self.k
         if self.stuck or not self.spent:
             self.stuck = False

@@ -317,7 +317,8 @@ def _bounded(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
             rest = validate(grid, [agent.position, *map(tuple, path)]).cost
             best = Agent("a*", grid, agent.position, agent.goal).run().cost
             worst = max(worst, rest / (weight * best + (weight - 1) * (agent.cost - root_cost)))
-        agent.run(run.setting.change_every - 1)
+        if run.setting.change_every > 1:
+            agent.run(run.setting.change_every - 1)
         if agent.status == "unreachable":
             agent.wait(run.setting.change_every)
         if agent.status in ("active", "unreachable"):
