@@ -23,6 +23,7 @@ SOURCES = Path(__file__).resolve().parent.parent / "src"
 
 def in_other_hands(agent: tb.Agent, world: Any, act: Callable[[], None]) -> None:
     """Call ``act`` while another thread is in the middle of a step of the agent."""
+    tb.agent(agent.spec, world, (1, 0), (1, 8), budget=5).step()  # so that nothing has to be compiled meanwhile
     begun, go = threading.Event(), threading.Event()
 
     def slow() -> None:
