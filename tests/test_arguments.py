@@ -12,9 +12,10 @@ import pytest
 import timebound as tb
 from helpers import companion
 from timebound.algorithms import REGISTRY, parse_spec
-from timebound.errors import at_least, shown
+from timebound.errors import at_least
 from timebound.names import FAMOUS, SAME, key
 from timebound.pictures import draw, save
+from timebound.words import shown
 
 BOARD = np.array([[1, 1, 1, 1], [1, 0, 0, 1], [1, 1, 1, 1]])
 
