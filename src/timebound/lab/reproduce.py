@@ -32,7 +32,7 @@ TO_COME = {
 STEPS = ("plan", "prepare", "run", "report")
 _CHUNK_SECONDS = 2.0  # what a chunk should take, so that a crash costs little and commits cost nothing
 _CHUNK_MOST = 2048
-_COMMIT_SECONDS = 1.0  # small chunks share a commit: one takes 10 to 50 ms
+_COMMIT_SECONDS = 1.0  # small chunks share a commit: one takes 10 to 80 ms
 _LONG_SECONDS = 0.5  # a chunk that took so long has one of its own, at once
 
 Say = Callable[[str], None]

@@ -28,8 +28,9 @@ _NEWER = re.compile(r"database file with version number|newer (duckdb )?version|
 _CSV = "FORMAT csv"
 _LONGEST = 250  # characters of DuckDB's own words that a sentence quotes
 
-# One JSON text is the only way in that is both quick and right with every DuckDB from 1.1 on: arrays need pandas in
-# 1.1 and lose their masks up to 1.5, rows of parameters take a hundred times as long.
+# Of the ways in that were tried, one JSON text is quick and right with every DuckDB from 1.1 on: arrays need pandas in
+# 1.1, masks are lost up to 1.5, and arrays with flags, lists or rows of parameters take seconds for a thousand rows in
+# some or all 1.x.
 _ADD = "INSERT OR REPLACE INTO runs ({names}) SELECT {columns} FROM (SELECT from_json(?, '{shape}') AS batch)".format(
     names=", ".join(COLUMNS),
     columns=", ".join(f"unnest(batch.{name})" for name in COLUMNS),
