@@ -12,9 +12,11 @@ from itertools import permutations
 
 import numpy as np
 
-from timebound.errors import WorldError
+from timebound.errors import WorldError, shown
 
 __all__ = ["GENERATORS", "caves", "corner", "maze", "random_obstacles", "rooms"]
+
+_MOST_CELLS = 1 << 31  # of a map, and of a room or corridor: more would not fit into any memory
 
 
 def random_obstacles(shape: tuple[int, int], density: float = 0.1, *, seed: int = 0) -> np.ndarray:
@@ -407,18 +409,22 @@ def _checked_shape(shape: tuple[int, int], least: int = 1) -> tuple[int, int]:
         sides = []
     if len(sides) != 2 or min(sides) < least or any(isinstance(side, bool) for side in shape):
         raise WorldError(
-            f"the shape is {shape!r}, and it must be two whole numbers (rows, columns) of at least {least}"
+            f"the shape is {shown(shape)}, and it must be two whole numbers (rows, columns) of at least {least}"
         )
+    if sides[0] * sides[1] > _MOST_CELLS:
+        raise WorldError(f"the shape is {shown(shape)}, and a map has at most {_MOST_CELLS} cells")
     return sides[0], sides[1]
 
 
-def _checked_size(name: str, value: int, least: int) -> int:
+def _checked_size(name: str, value: int, least: int, most: int | None = _MOST_CELLS) -> int:
     try:
         size = operator.index(value)
     except TypeError:
         size = least - 1
     if size < least or isinstance(value, bool):
-        raise WorldError(f"{name} is {value!r}, and it must be a whole number of at least {least}")
+        raise WorldError(f"{name} is {shown(value)}, and it must be a whole number of at least {least}")
+    if most is not None and size > most:
+        raise WorldError(f"{name} is {shown(value)}, and it must be a whole number of at most {most}")
     return size
 
 
@@ -433,4 +439,4 @@ def _checked_share(name: str, value: float) -> float:
 
 
 def _checked_rng(seed: int) -> np.random.Generator:
-    return np.random.default_rng(_checked_size("seed", seed, 0))
+    return np.random.default_rng(_checked_size("seed", seed, 0, None))
