@@ -305,8 +305,11 @@ def _interrupted(call: Callable[[], Any], seconds: float) -> bool:
         call()
         return True
 
+    armed = [True]
+
     def ring(*_: Any) -> None:
-        raise KeyboardInterrupt
+        if armed:
+            raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, ring)
     whole = False
@@ -314,10 +317,11 @@ def _interrupted(call: Callable[[], Any], seconds: float) -> bool:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         call()
         whole = True
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        armed.clear()
     except KeyboardInterrupt:
         pass
     finally:
+        armed.clear()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     return whole
@@ -459,7 +463,7 @@ def _impatient(agent: tb.Agent, stride: int) -> None:
 def crowd(seed: int, *, side: int = 24, runs: int = 40) -> int:
     """Agents that walk in threads of their own while others open and shut doors. Returns the moves made."""
     random = np.random.default_rng(seed)
-    free = random.random((side, side)) >= 0.2
+    free = random.random((side, side)) >= 0.1
     start, goal = (0, 0), (side - 1, side - 1)
     free[start] = free[goal] = True
     world = tb.Grid(free)

@@ -186,8 +186,16 @@ elif what == "second":
 else:
     agent = tb.agent(what, world, (0, 0), (side - 1, side - 1))
     call = agent.run
-print("go", flush=True)
+
+
+def watch():  # until the call is under way
+    while not (world.changes._editors if what == "edit" else world.changes._searching):
+        pass
+    print("go", flush=True)
+
+
 try:
+    threading.Thread(target=watch, daemon=True).start()
     call()
 except KeyboardInterrupt:
     if what != "edit":
