@@ -1303,8 +1303,9 @@ def test_a_long_shortcut() -> None:
     assert agent.result().expansions_per_move.max() <= 900
 
 
-def test_a_shortcut_along_a_dear_corridor() -> None:
+def test_a_shortcut_along_a_dear_corridor(monkeypatch: pytest.MonkeyPatch) -> None:
     """The costs are so high that the open list of the shortcut needs more buckets than it has at first."""
+    monkeypatch.setattr("timebound.kernels.workspace._KEYS", 1 << 14)
     cells, start, goal, opening = corridors(40, 20, 35, 2, dear=50.0)
     world = tb.Grid(cells, connectivity=4)
     agent = tb.agent("tba*:r=0.1,shortcut=true", world, start, goal, budget=400)

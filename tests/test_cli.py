@@ -298,7 +298,7 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["compare", "good.gr", "-a", "tba*", "--problems", "2", "-o", "x"], ["one-way arcs", "k-lrta*"]),
         (["solve", "good.map", "0,0", "1,4", "-a", ""], ["no algorithm ''"]),
         (["solve", "good.map", "0,0", "1,4", "-a", "ä*"], ["no algorithm 'ä*'"]),
-        (["solve", "good.map", "0,0", "1,4", "-a", "a" * 3000], ["no algorithm 'aaa", " ... "]),
+        (["solve", "good.map", "0,0", "1,4", "-a", "a" * 3000], ["no algorithm 'aaa", "...aaa"]),
         (["solve", "good.map", "0,0", "1,4", "-a", "tba*:r=1"], ["r is a number from 0.01 to 0.99"]),
         (["solve", "good.map", "0,0", "1,4", "-a", "lrta*:depth=3", "--budget", "2"], ["depth=3", "budget is 2"]),
         (["solve", "good.map", "0,0", "1,4", "-a", "knn-lrta*"], ["needs a database"]),

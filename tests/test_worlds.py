@@ -601,7 +601,7 @@ def test_other_messages_of_graphs_use_the_names_of_nodes() -> None:
         world.block("Ostend", "Ghent")
     with pytest.raises(tb.ProblemError, match="the node 0 is not a node of this graph"):
         world.block(0, 1)
-    with pytest.raises(tb.MoveError, match="from Ghent to Ostend"):
+    with pytest.raises(tb.MoveError, match="from 'Ghent' to 'Ostend'"):
         tb.validate(world, ["Ghent", "Ostend"])
     assert world.block("Ghent", "Bruges") == 1
     assert world.changes.since(0) == [("Ghent", "Bruges", 1)]

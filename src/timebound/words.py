@@ -7,8 +7,6 @@ import reprlib
 from html import escape
 from typing import Any
 
-import numpy as np
-
 __all__ = [
     "FORMULA_STARTS",
     "harmless_cell",
@@ -35,7 +33,7 @@ def shown(value: Any) -> str:
     >>> print(shown([0] * 1000), shown("two\\nlines"))
     [0, 0, 0, 0, 0, 0, ...] 'two\\nlines'
     """
-    if isinstance(value, np.generic):
+    if type(value).__module__ == "numpy" and not hasattr(value, "__len__"):
         value = value.item()  # 3, not np.int64(3)
     try:
         text = " ".join(_WRITER.repr(value).split())
