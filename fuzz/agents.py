@@ -435,8 +435,8 @@ def draw(seed: int, *, side: int = 9, names: Iterable[str] = tuple(REGISTRY)) ->
 def walk(trial: Trial, steps: int, *, most: int, interrupts: bool = False, pauses: bool = False) -> None:
     """Walk for some steps while the world changes, then to the end if ``most`` is above 0: as many ticks at most."""
     agent, random = trial.agent, trial.random
-    pausing = pauses and random.random() < 0.5
-    if pausing:
+    patience, stride = agent._patience, int(agent._clock[4])
+    if pauses and random.random() < 0.5:
         _impatient(agent, int(random.choice([1, 1, 3, 17])))
     for k in range(steps):
         if agent.status == "reached":
@@ -446,6 +446,8 @@ def walk(trial: Trial, steps: int, *, most: int, interrupts: bool = False, pause
         trial.step(float(random.exponential(2e-4)) + 1e-6 if ringing else 0.0)
         if random.random() < trial.rate:
             trial.edit()
+    # To the end it may be millions of ticks: with a pause in each that would take minutes.
+    agent._patience, agent._clock[4] = patience, stride
     if most:
         trial.finish(most)
     trial.books()
