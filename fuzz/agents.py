@@ -30,8 +30,9 @@ __all__ = ["Ground", "Roads", "Tiles", "Trial", "Wrong", "crowd", "draw", "fuzz"
 
 _COSTS = {"near": (1.0, 2.0, 3.0, 5.5, 7.25), "far": (1.0, 3.0, 70.0, 99.5)}
 _BUDGETS: tuple[Any, ...] = (None, None, 1, 2, 5, 20, 100, "1us", "20us", "1ms")
-# Those whose walks grow with the square of the world; in large ones they are not walked to the end.
-_SLOW = ("lrta*", "p-lrta*", "ribs", "knn-lrta*")
+# Those whose walks may grow with the square of the world, k-lrta* and rtaa* with a small budget among them; in large
+# worlds they are not walked to the end.
+_SLOW = ("lrta*", "p-lrta*", "k-lrta*", "rtaa*", "ribs", "knn-lrta*")
 _INTERRUPTS = hasattr(signal, "setitimer")
 
 
