@@ -30,8 +30,9 @@ __all__ = ["Ground", "Roads", "Tiles", "Trial", "Wrong", "crowd", "draw", "fuzz"
 
 _COSTS = {"near": (1.0, 2.0, 3.0, 5.5, 7.25), "far": (1.0, 3.0, 70.0, 99.5)}
 _BUDGETS: tuple[Any, ...] = (None, None, 1, 2, 5, 20, 100, "1us", "20us", "1ms")
-# Those whose walks grow with the square of the world; in large ones they are not walked to the end.
-_SLOW = ("lrta*", "p-lrta*", "ribs", "knn-lrta*")
+# Those whose walks may grow with the square of the world, k-lrta* and rtaa* with a small budget among them; in large
+# worlds they are not walked to the end.
+_SLOW = ("lrta*", "p-lrta*", "k-lrta*", "rtaa*", "ribs", "knn-lrta*")
 _INTERRUPTS = hasattr(signal, "setitimer")
 
 
@@ -437,8 +438,8 @@ def draw(seed: int, *, side: int = 9, names: Iterable[str] = tuple(REGISTRY)) ->
 def walk(trial: Trial, steps: int, *, most: int, interrupts: bool = False, pauses: bool = False) -> None:
     """Walk for some steps while the world changes, then to the end if ``most`` is above 0: as many ticks at most."""
     agent, random = trial.agent, trial.random
-    pausing = pauses and random.random() < 0.5
-    if pausing:
+    patience, stride = agent._patience, int(agent._clock[4])
+    if pauses and random.random() < 0.5:
         _impatient(agent, int(random.choice([1, 1, 3, 17])))
     for k in range(steps):
         if agent.status == "reached":
@@ -448,6 +449,8 @@ def walk(trial: Trial, steps: int, *, most: int, interrupts: bool = False, pause
         trial.step(float(random.exponential(2e-4)) + 1e-6 if ringing else 0.0)
         if random.random() < trial.rate:
             trial.edit()
+    # To the end it may be millions of ticks: with a pause in each that would take minutes.
+    agent._patience, agent._clock[4] = patience, stride
     if most:
         trial.finish(most)
     trial.books()

@@ -163,6 +163,43 @@ def test_other_work_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.array_equal(before, after)
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_interrupt_in_the_middle_of_an_edit(when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Posted edits are made again, and nobody may overlook what was made the first time."""
+    grid = tb.Grid(np.ones((1, 5)), terrain=True)
+    graph = tb.Graph([0, 1, 2, 3], [1, 2, 3, 4], directed=False)
+    for world, module, names, (start, goal), edits in (
+        (grid, tb.worlds.grid.kernel_edits, ("set_free", "set_weight"), ((0, 0), (0, 4)), [("block", (0, 2))]),
+        (grid, tb.worlds.grid.kernel_edits, ("set_free", "set_weight"), ((0, 0), (0, 4)), [("set_cost", (0, 1), 9.0)]),
+        (graph, tb.worlds.graph.kernel_graphs, ("log_edit",), (0, 4), [("block", 2, 3)]),
+    ):
+        agent = tb.agent("a*", world, start, goal)
+        agent.step()
+        for what, *args in edits:
+            getattr(world, what)(*args, later=True)
+        interrupts = iter([KeyboardInterrupt()])
+        with monkeypatch.context() as patch:
+            for name in names:
+                real = getattr(module, name)
+
+                def kernel(*args: Any, real: Any = real, interrupts: Any = interrupts) -> Any:
+                    result = real(*args) if when == "after" else None
+                    for interrupt in interrupts:
+                        raise interrupt
+                    return real(*args) if result is None else result
+
+                patch.setattr(module, name, kernel)
+            with pytest.raises(KeyboardInterrupt):
+                agent.step()
+            assert world.changes.catch_up() == 1
+        before = agent.result().restarts, agent.result().expansions
+        agent.run()
+        assert agent.status == ("reached" if edits[0][0] == "set_cost" else "unreachable")
+        assert agent.result().expansions > before[1]
+        if world is grid:
+            world.unblock((0, 2))
+
+
 # --- a real signal ------------------------------------------------------------------------------------------------
 
 INTERRUPTED = """

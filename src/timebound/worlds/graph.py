@@ -569,21 +569,23 @@ class Graph:
         view = self.view
         old = math.inf if view.cost[k] < 0 else float(view.length[k])
         whole = abs(int(view.cost[k]))
+        length = float(view.length[k])
         if cost is not None:
-            view.length[k] = cost
+            length = cost
             whole = math.ceil(cost * self._scale_used)
         if blocked is None:
             blocked = bool(view.cost[k] < 0)
+        new = math.inf if blocked else length
+        # Told before it is done: whoever is interrupted in between has done no harm, and may do it again.
+        if new != old:
+            view.edited[0] += 1
+            if self.directed:
+                self.undirected = False  # this arc and its reverse, if there is one, no longer match
+            source = int(self._source[k])
+            kernel_graphs.log_edit(self.changes.view, source, k - int(view.first[source]), int(new < old))
+        view.length[k] = length
         view.cost[k] = -whole if blocked else whole
-        new = math.inf if blocked else float(view.length[k])
-        if new == old:
-            return 0
-        view.edited[0] += 1
-        if self.directed:
-            self.undirected = False  # this arc and its reverse, if there is one, no longer match
-        source = int(self._source[k])
-        kernel_graphs.log_edit(self.changes.view, source, k - int(view.first[source]), int(new < old))
-        return 1
+        return int(new != old)
 
 
 def _what_instead(given: Any) -> str:

@@ -535,11 +535,22 @@ class Grid:
                 self._set_weights(fresh, np.ones(len(fresh)), reserved)
             changed = 0
             for part in _parts_of(states):
-                fresh = kernel_edits.set_free(
-                    self._free, self._moves, self._width, *self._rule, part, value, self.changes.view
-                )
-                self._edited[0] += fresh > 0
-                changed += int(fresh)
+                changed += self._counted(
+                    kernel_edits.set_free,
+                    self._free, self._moves, self._width, *self._rule, part, value, self.changes.view,
+                )  # fmt: skip
+        return changed
+
+    def _counted(self, kernel: Callable[..., int], *arrays: Any) -> int:
+        """How many cells an edit changed. It counts even if it is interrupted as soon as it is made, or else no agent
+        would notice; nothing is called in between, for an interrupt comes with a call."""
+        changed, total = 0, self.changes.view.total
+        before = total[0]
+        try:
+            changed = int(kernel(*arrays))
+        finally:
+            if changed or total[0] != before:
+                self._edited[0] += 1
         return changed
 
     def _check_new_costs(self, costs: np.ndarray) -> None:
@@ -560,12 +571,11 @@ class Grid:
             weights = np.rint(costs * self._unit).astype(np.int64)
             changed = 0
             for cells, units, new in zip(*map(_parts_of, (states, weights, costs)), strict=True):
-                fresh = kernel_edits.set_weight(
+                changed += self._counted(
+                    kernel_edits.set_weight,
                     self._moves, self._width, view.weight, view.cost, view.bounds,
                     cells, units, new, self.changes.view,
                 )  # fmt: skip
-                self._edited[0] += fresh > 0
-                changed += int(fresh)
             # Searches begun from now on use a heap; those under way go on with their buckets, only with more of them.
             self.buckets = self.buckets and bool(view.bounds[1] <= _BUCKET_SPREAD * view.bounds[0])
         return changed
