@@ -16,13 +16,23 @@ import timebound as tb
 from helpers import COMPILED, points, shuffled
 from timebound.kernels import learned, tables
 from timebound.kernels.jit import kernel
-from timebound.kernels.layout import STAMP_MAX, WEIGHT_ONE
+from timebound.kernels.layout import COLS, ROWS, STAMP_MAX, STAMP_SHIFT, WEIGHT_ONE
 from timebound.kernels.learned import cramped, enlarged, learn, new_values, values_as_dict
 from timebound.kernels.learning import dijkstra_inwards, from_best, teach
 from timebound.kernels.lookahead import LOOK, a_star, new_space
 from timebound.kernels.memory import reserved
 from timebound.kernels.pauses import new_clock
-from timebound.kernels.tables import exchanged_paged, intern, new_paged, renew, state_of, word_of
+from timebound.kernels.tables import (
+    around,
+    beside,
+    exchanged,
+    intern,
+    new_banded,
+    new_paged,
+    renew,
+    state_of,
+    word_of,
+)
 from timebound.kernels.workspace import Workspace, records
 
 SEARCHES = ("a*", "tba*", "tba*:shortcut=true", "tb-wa*", "rtb-wa*", "ribs", "k-lrta*", "lrta*:depth=3", "rtaa*")
@@ -70,25 +80,44 @@ def test_stamps_that_run_out_change_nothing(spec: str, kind: str) -> None:
             assert points(one.path) == points(other.path)
 
 
-def test_a_paged_table_against_a_dictionary() -> None:
-    """Searches one after the other, through two exchanges of the index: each sees its own states only."""
+@pytest.mark.parametrize("kind", ["banded", "paged"])
+def test_a_table_against_a_dictionary(kind: str) -> None:
+    """Searches one after the other, through some exchanges: each sees its own states only."""
     random = np.random.default_rng(1)
-    table = new_paged(5000, linked=False)
+    table: Any = new_paged(5000) if kind == "paged" else new_banded(5000, 50)
     for search in range(60):
         if search % 20 == 19:
             table.stamp[0] = STAMP_MAX
         if renew(table) == 0:
-            table = exchanged_paged(table)
-            assert not table.places.any(), "the index that is swapped in must be clean"
+            table = exchanged(table)
+            assert not (table.words if kind == "banded" else table.places).any(), "what is swapped in must be clean"
             assert renew(table) > 0
+        least = int(table.stamp[0]) << STAMP_SHIFT  # of this search's words
         twin: dict[int, int] = {}
         for s in random.integers(5000, size=40).tolist():
             slot = intern(table, s)
             assert state_of(table, slot) == s
-            twin[s] = int(random.integers(1, 1 << 40))
+            twin[s] = least + int(random.integers(1, 1 << 40))
             table.words[slot] = twin[s]
         for s in [*twin, *random.integers(5000, size=40).tolist()]:
-            assert word_of(table, s) == twin.get(s, 0)
+            assert word_of(table, s) == twin[s] if s in twin else word_of(table, s) < least
+
+
+def test_cells_beside_each_other_in_bands() -> None:
+    """Every neighbour of every cell, on rows of an odd length, across the borders of bands."""
+    width, rows = 13, 21
+    table = new_banded(width * rows, width)
+    places = {intern(table, s) for s in range(width * rows)}
+    assert len(places) == width * rows
+    for s in range(width * rows):
+        table.words[intern(table, s)] = s + 1
+    for row in range(1, rows - 1):
+        for col in range(1, width - 1):
+            slot = intern(table, row * width + col)
+            near = [(row + int(r)) * width + col + int(c) for r, c in zip(ROWS, COLS, strict=True)]
+            assert [word - 1 for word in around(table, slot, width)] == near
+            for t, r, c in zip(near, ROWS, COLS, strict=True):
+                assert beside(table, slot, int(r), int(c), width) == intern(table, t)
 
 
 def test_a_large_table_of_values_has_a_place_for_every_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from .jit import at, generic, inlined, lowest_bit, now_ns, prefetch
 from .layout import (
     CLOSED,
+    COLS,
     DIRECTION_BITS,
     EXHAUSTED,
     FLAGS,
@@ -23,13 +24,14 @@ from .layout import (
     GROW,
     INFINITE,
     PAUSED,
+    ROWS,
     RUNNING,
     STAMP_SHIFT,
     WEIGHT_SHIFT,
 )
 from .pauses import stride, tired
 from .queues import clear, crowded, likely_next, pop, push, resume, settle, suspend, top
-from .tables import full, intern, parent_of, renew, state_of, three_words, word_of, write
+from .tables import around, beside, full, intern, parent_of, renew, state_of, word_of, write
 from .views import (
     GraphView,
     GridView,
@@ -172,12 +174,12 @@ def _expand(world, table, queue, note, counts, limit):
         table.words[at(slot)] = word | CLOSED
         expanded += 1
         for block in range(0, degree(world, s), _BLOCK):
-            todo = improvable(world, table, s, g, top_word, block)
+            todo = improvable(world, table, slot, s, g, top_word, block)
             while todo:
                 i = block + lowest_bit(todo)
                 todo &= todo - 1
                 t, c = arc(world, s, i)
-                child = intern(table, t)
+                child = reached(world, table, slot, i, t)
                 old = word_at(table, child)
                 if old & final and old >= seen_from:
                     continue
@@ -265,41 +267,54 @@ def word_at(table, slot):
 
 
 @generic
-def improvable(world, table, s, g, top_word, block):
+def reached(world, table, slot, i, t):
+    """The slot of ``t``, the i-th successor of the state in ``slot``."""
+
+
+@reached.on(GridView, TerrainView)
+def _grid_reached(world, table, slot, i, t):
+    return beside(table, slot, ROWS[at(i)], COLS[at(i)], world.width)
+
+
+@reached.on(GraphView, PuzzleView)
+def _linked_reached(world, table, slot, i, t):
+    return intern(table, t)
+
+
+@generic
+def improvable(world, table, slot, s, g, top_word, block):
     """A bit for each successor from number ``block`` on that is reached more cheaply through ``s`` than before."""
 
 
 @improvable.on(GridView)
-def _grid_improvable(world, table, s, g, top_word, block):
+def _grid_improvable(world, table, slot, s, g, top_word, block):
     # Eight loads and comparisons without a branch; only the few that gain are then looked at one by one.
-    width = world.width
     straight = top_word - ((g + world.cardinal) << G_SHIFT)
     slanted = top_word - ((g + world.diagonal) << G_SHIFT)
-    north_west, north, north_east = three_words(table, s - width)
-    west, _, east = three_words(table, s)
-    south_west, south, south_east = three_words(table, s + width)
-    todo = np.int64(north < straight)
-    todo |= np.int64(east < straight) << 1
-    todo |= np.int64(south < straight) << 2
-    todo |= np.int64(west < straight) << 3
-    todo |= np.int64(north_east < slanted) << 4
-    todo |= np.int64(north_west < slanted) << 5
-    todo |= np.int64(south_east < slanted) << 6
-    todo |= np.int64(south_west < slanted) << 7
+    words = around(table, slot, world.width)
+    todo = np.int64(words[0] < straight)
+    todo |= np.int64(words[1] < straight) << 1
+    todo |= np.int64(words[2] < straight) << 2
+    todo |= np.int64(words[3] < straight) << 3
+    todo |= np.int64(words[4] < slanted) << 4
+    todo |= np.int64(words[5] < slanted) << 5
+    todo |= np.int64(words[6] < slanted) << 6
+    todo |= np.int64(words[7] < slanted) << 7
     return todo & world.moves[at(s)]
 
 
 @improvable.on(TerrainView)
-def _terrain_improvable(world, table, s, g, top_word, block):
+def _terrain_improvable(world, table, slot, s, g, top_word, block):
+    words = around(table, slot, world.width)
     todo = np.int64(0)
     for i in range(8):
-        t, c = arc(world, s, i)
-        todo |= np.int64(word_of(table, t) < top_word - ((g + c) << G_SHIFT)) << i
+        _, c = arc(world, s, i)
+        todo |= np.int64(words[i] < top_word - ((g + c) << G_SHIFT)) << i
     return todo & world.moves[at(s)]
 
 
 @improvable.on(GraphView, PuzzleView)
-def _linked_improvable(world, table, s, g, top_word, block):
+def _linked_improvable(world, table, slot, s, g, top_word, block):
     todo = np.int64(0)
     for i in range(min(_BLOCK, degree(world, s) - block)):
         t, c = successor(world, s, block + i)

@@ -1,7 +1,8 @@
 """Node tables: what a search knows of each state, as one packed word (see ``layout``).
 
-A table numbers the states it holds by *slots*. For a dense table the slot is the state itself; for a hashed one it
-is the order of arrival, so memory follows what the search touched and not the size of the world.
+A table numbers the states it holds by *slots*: the places of their words. For a dense table the slot is the state
+itself, for a hashed one the order of arrival; banded and paged tables have a layout of their own. Of all but dense ones
+only what a search touched takes memory, whatever the size of the world.
 """
 
 from __future__ import annotations
@@ -16,22 +17,24 @@ from .memory import reserved
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
 __all__ = [
+    "BandedTable",
     "DenseTable",
     "HashedTable",
     "LinkedTable",
-    "PagedLinkedTable",
     "PagedTable",
+    "around",
+    "beside",
     "enlarged_hashed",
-    "exchanged_paged",
+    "exchanged",
     "full",
     "hashed",
     "intern",
+    "new_banded",
     "new_hashed",
     "new_paged",
     "parent_of",
     "renew",
     "state_of",
-    "three_words",
     "word_of",
     "write",
 ]
@@ -58,28 +61,32 @@ class LinkedTable(NamedTuple):
     stamp: np.ndarray  # int64[1]
 
 
+class BandedTable(NamedTuple):
+    """As DenseTable, laid out in bands of eight rows, column by column; a slot is a place in a band.
+
+    A page of the system's memory then holds 8 x 64 cells. What a search touches lies close together in two dimensions,
+    so it takes few pages; and the cells around a cell still lie a fixed way from it.
+    """
+
+    words: np.ndarray  # int64[rows, rounded up to eights, times width]
+    stamp: np.ndarray  # int64[2]: the current search, and how much of the spare has been wiped
+    spare: np.ndarray  # int64[the same or 0]: words to go on with when the stamps have run out
+    width: int  # cells in a padded row
+    inverse: float  # 1 / width
+
+
 class PagedTable(NamedTuple):
-    """As DenseTable, in pages that are taken in the order of first touch; a slot is a place on a page.
+    """As LinkedTable, in pages that are taken in the order of first touch; a slot is a place on a page.
 
     So memory follows what the search touched. Page 0 stays empty: it stands for every page that was not touched.
     """
 
     words: np.ndarray  # int64[pages << PAGE_BITS]
+    parents: np.ndarray  # int32[pages << PAGE_BITS]
     owners: np.ndarray  # int32[pages]: which page of the world each one is
     places: np.ndarray  # int64[pages of the world]: stamp << 32 | page
-    stamp: np.ndarray  # int64[3]: the current search, how many pages it uses, and how much of the spare is wiped
+    stamp: np.ndarray  # int64[3]: the current search, how much of the spare has been wiped, and the pages in use
     spare: np.ndarray  # int64[pages of the world or 0]: places to go on with when the stamps have run out
-
-
-class PagedLinkedTable(NamedTuple):
-    """As LinkedTable, in pages."""
-
-    words: np.ndarray
-    owners: np.ndarray
-    places: np.ndarray
-    stamp: np.ndarray
-    spare: np.ndarray
-    parents: np.ndarray  # int32[pages << PAGE_BITS]
 
 
 class HashedTable(NamedTuple):
@@ -96,25 +103,35 @@ class HashedTable(NamedTuple):
     direct: bool
 
 
-def new_paged(states: int, linked: bool) -> PagedTable | PagedLinkedTable:
-    """A table for a world of so many states, with room for all of them."""
+def new_banded(states: int, width: int) -> BandedTable:
+    """A table for a grid of so many cells, in padded rows of ``width``."""
+    bands = (states // width + 7) >> 3
+    return BandedTable(reserved((bands * width) << 3), np.zeros(2, np.int64), np.empty(0, np.int64), width, 1.0 / width)
+
+
+def new_paged(states: int) -> PagedTable:
+    """A table for a graph of so many nodes, with room for all of them."""
     pages = (states >> PAGE_BITS) + 1
     room = (pages + 1) << PAGE_BITS
-    arrays = (
+    return PagedTable(
         reserved(room),
+        reserved(room, np.int32),
         reserved(pages + 1, np.int32),
         reserved(pages),
         np.zeros(3, np.int64),
         np.empty(0, np.int64),
     )
-    return PagedLinkedTable(*arrays, reserved(room, np.int32)) if linked else PagedTable(*arrays)
 
 
-def exchanged_paged(old: PagedTable | PagedLinkedTable) -> PagedTable | PagedLinkedTable:
-    """The table with an empty index, that is new or was wiped since it was last used."""
-    clean = len(old.spare) > 0 and old.stamp[2] == len(old.spare)
-    fresh = old.spare if clean else reserved(len(old.places))
-    return old._replace(places=fresh, spare=old.places, stamp=np.zeros(3, np.int64))
+def exchanged(old: BandedTable | PagedTable) -> BandedTable | PagedTable:
+    """The table with words (or places) that are new, or were wiped since they were last used."""
+    used = old.words if isinstance(old, BandedTable) else old.places
+    clean = len(old.spare) > 0 and old.stamp[1] == len(old.spare)
+    fresh = old.spare if clean else reserved(len(used))
+    stamp = np.zeros_like(old.stamp)
+    if isinstance(old, BandedTable):
+        return old._replace(words=fresh, spare=used, stamp=stamp)
+    return old._replace(places=fresh, spare=used, stamp=stamp)
 
 
 def new_hashed(slots: int, sparse: int = 2, states: int = 0) -> HashedTable:
@@ -166,13 +183,13 @@ def word_of(table, s):
 
 
 @generic
-def three_words(table, s):
-    """The words of states ``s - 1``, ``s`` and ``s + 1``."""
+def around(table, slot, width):
+    """The words of the eight cells around that in a slot, in the order of the directions."""
 
 
-@three_words.on(DenseTable, HashedTable)
-def _dense_three(table, s):
-    return word_of(table, s - 1), word_of(table, s), word_of(table, s + 1)
+@generic
+def beside(table, slot, rows, cols, width):
+    """The slot of the cell so many rows and columns away, at most one each."""
 
 
 @generic
@@ -210,23 +227,40 @@ def _renew_dense(table):
     return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
 
 
-@renew.on(PagedTable, PagedLinkedTable)
+@inlined
+def _wipe_some(spare, stamp):
+    """What was used before is wiped by and by, so that it is clean long before its turn comes again.
+
+    Only what is not zero is written: memory that was never touched stays untouched.
+    """
+    first = stamp[1]
+    last = min(first + (spare.shape[0] >> _WIPE_SHIFT) + 1, spare.shape[0])
+    for k in range(first, last):
+        if spare[at(k)] != 0:
+            spare[at(k)] = 0
+    stamp[1] = last
+
+
+@renew.on(BandedTable)
+def _renew_banded(table):
+    stamp = table.stamp[0] + 1
+    if stamp > STAMP_MAX:
+        table.stamp[0] = STAMP_MAX + 1
+        return np.int64(0)
+    table.stamp[0] = stamp
+    _wipe_some(table.spare, table.stamp)
+    return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
+
+
+@renew.on(PagedTable)
 def _renew_paged(table):
     stamp = table.stamp[0] + 1
     if stamp > STAMP_MAX:
         table.stamp[0] = STAMP_MAX + 1
         return np.int64(0)
     table.stamp[0] = stamp
-    table.stamp[1] = 1
-    # The index used before is wiped by and by, so that it is clean long before its turn comes again. Only what is not
-    # zero is written: memory that was never touched stays untouched.
-    spare = table.spare
-    first = table.stamp[2]
-    last = min(first + (spare.shape[0] >> _WIPE_SHIFT) + 1, spare.shape[0])
-    for k in range(first, last):
-        if spare[at(k)] != 0:
-            spare[at(k)] = 0
-    table.stamp[2] = last
+    table.stamp[2] = 1
+    _wipe_some(table.spare, table.stamp)
     return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
 
 
@@ -245,6 +279,84 @@ def _dense_state(table, slot):
     return slot
 
 
+@around.on(DenseTable)
+def _dense_around(table, slot, width):
+    words = table.words
+    return (
+        words[at(slot - width)],
+        words[at(slot + 1)],
+        words[at(slot + width)],
+        words[at(slot - 1)],
+        words[at(slot - width + 1)],
+        words[at(slot - width - 1)],
+        words[at(slot + width + 1)],
+        words[at(slot + width - 1)],
+    )
+
+
+@beside.on(DenseTable)
+def _dense_beside(table, slot, rows, cols, width):
+    return slot + rows * width + cols
+
+
+# --- bands -----------------------------------------------------------------------------------------------------------
+
+
+@intern.on(BandedTable)
+def _banded_intern(table, s):
+    row = np.int64((s + 0.5) * table.inverse)
+    return (((row >> 3) * table.width + s - row * table.width) << 3) + (row & 7)
+
+
+@state_of.on(BandedTable)
+def _banded_state(table, slot):
+    line = slot >> 3
+    band = np.int64((line + 0.5) * table.inverse)
+    return ((band << 3) + (slot & 7)) * table.width + line - band * table.width
+
+
+@word_of.on(BandedTable)
+def _banded_word(table, s):
+    return table.words[at(intern(table, s))]
+
+
+@inlined
+def _above(table, slot):
+    """How far away the cell above is: in the same band, or at the bottom of the next one."""
+    return -1 if slot & 7 else 7 - (table.width << 3)
+
+
+@inlined
+def _below(table, slot):
+    return 1 if slot & 7 != 7 else (table.width << 3) - 7
+
+
+@around.on(BandedTable)
+def _banded_around(table, slot, width):
+    words = table.words
+    above = slot + _above(table, slot)
+    below = slot + _below(table, slot)
+    return (
+        words[at(above)],
+        words[at(slot + 8)],
+        words[at(below)],
+        words[at(slot - 8)],
+        words[at(above + 8)],
+        words[at(above - 8)],
+        words[at(below + 8)],
+        words[at(below - 8)],
+    )
+
+
+@beside.on(BandedTable)
+def _banded_beside(table, slot, rows, cols, width):
+    step = _above(table, slot) if rows < 0 else _below(table, slot)
+    return slot + (step if rows != 0 else 0) + (cols << 3)
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
+
 @inlined
 def _page_of(table, s):
     """The page that holds ``s`` in this search; 0 if there is none."""
@@ -252,27 +364,17 @@ def _page_of(table, s):
     return entry & 0xFFFFFFFF if entry >> 32 == table.stamp[0] else np.int64(0)
 
 
-@word_of.on(PagedTable, PagedLinkedTable)
+@word_of.on(PagedTable)
 def _paged_word(table, s):
     return table.words[at((_page_of(table, s) << PAGE_BITS) + (s & _ON_PAGE))]
 
 
-@three_words.on(PagedTable)
-def _paged_three(table, s):
-    words = table.words
-    first = (_page_of(table, s - 1) << PAGE_BITS) + ((s - 1) & _ON_PAGE)
-    if first & _ON_PAGE < _ON_PAGE - 1:
-        # Mostly all three are on one page, and one look at the index will do.
-        return words[at(first)], words[at(first + 1)], words[at(first + 2)]
-    return words[at(first)], word_of(table, s), word_of(table, s + 1)
-
-
-@intern.on(PagedTable, PagedLinkedTable)
+@intern.on(PagedTable)
 def _paged_intern(table, s):
     page = _page_of(table, s)
     if page == 0:
-        page = table.stamp[1]
-        table.stamp[1] = page + 1
+        page = table.stamp[2]
+        table.stamp[2] = page + 1
         table.owners[at(page)] = s >> PAGE_BITS
         table.places[at(s >> PAGE_BITS)] = (table.stamp[0] << 32) | page
         for k in range(page << PAGE_BITS, (page + 1) << PAGE_BITS):
@@ -280,22 +382,22 @@ def _paged_intern(table, s):
     return (page << PAGE_BITS) + (s & _ON_PAGE)
 
 
-@state_of.on(PagedTable, PagedLinkedTable)
+@state_of.on(PagedTable)
 def _paged_state(table, slot):
     return (np.int64(table.owners[at(slot >> PAGE_BITS)]) << PAGE_BITS) + (slot & _ON_PAGE)
 
 
-@full.on(DenseTable, LinkedTable, PagedTable, PagedLinkedTable)
-def _dense_full(table, more):
+@full.on(DenseTable, LinkedTable, BandedTable, PagedTable)
+def _never_full(table, more):
     return False
 
 
-@write.on(DenseTable, PagedTable)
+@write.on(DenseTable, BandedTable)
 def _dense_write(table, slot, word, parent):
     table.words[at(slot)] = word
 
 
-@write.on(LinkedTable, HashedTable, PagedLinkedTable)
+@write.on(LinkedTable, PagedTable, HashedTable)
 def _linked_write(table, slot, word, parent):
     table.words[at(slot)] = word
     table.parents[at(slot)] = parent
@@ -304,7 +406,7 @@ def _linked_write(table, slot, word, parent):
 @parent_of.on(GridView, TerrainView)
 def _grid_parent(world, table, slot):
     i = at(table.words[at(slot)] & ((1 << DIRECTION_BITS) - 1))
-    return intern(table, state_of(table, slot) - ROWS[i] * world.width - COLS[i])
+    return beside(table, slot, -ROWS[i], -COLS[i], world.width)
 
 
 @parent_of.on(GraphView, PuzzleView)

@@ -11,13 +11,14 @@ from .layout import STAMP_MAX
 from .memory import reserved
 from .queues import BucketQueue, HeapQueue
 from .tables import (
+    BandedTable,
     DenseTable,
     HashedTable,
     LinkedTable,
-    PagedLinkedTable,
     PagedTable,
     enlarged_hashed,
-    exchanged_paged,
+    exchanged,
+    new_banded,
     new_hashed,
     new_paged,
 )
@@ -30,6 +31,7 @@ _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
 class Searchable(Protocol):
     """What a world must say so that arrays can be made for it."""
 
+    view: Any
     table: str  # "dense", "linked" or "hashed"
     buckets: bool  # whether costs are even enough for an array of buckets
     states: int  # how many states there are; for a hashed table, how many to reserve room for
@@ -65,8 +67,10 @@ class Workspace:
         self.table: NamedTuple
         if world.table == "hashed":
             self.table = new_hashed(n)
+        elif real_time and world.table == "linked":
+            self.table = new_paged(n)
         elif real_time:
-            self.table = new_paged(n, linked=world.table == "linked")
+            self.table = new_banded(n, world.view.width)
         elif world.table == "linked":
             self.table = LinkedTable(np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros(1, np.int64))
         else:
@@ -113,8 +117,8 @@ class Workspace:
         queue, table = self.queue, self.table
         if isinstance(table, HashedTable) and (table.stamp[1] > len(table.states) // 2 or table.stamp[0] > STAMP_MAX):
             self.table = enlarged_hashed(table)
-        elif isinstance(table, (PagedTable, PagedLinkedTable)) and table.stamp[0] > STAMP_MAX:
-            self.table = exchanged_paged(table)
+        elif isinstance(table, (BandedTable, PagedTable)) and table.stamp[0] > STAMP_MAX:
+            self.table = exchanged(table)
         elif isinstance(queue, HeapQueue):
             size, used = 2 * len(queue.keys), int(queue.saved[1])
             self.queue = queue._replace(
