@@ -362,7 +362,7 @@ def _ground(random: np.random.Generator, kind: str, side: int) -> tuple[Any, Any
     rules: dict[str, Any] = {
         "connectivity": int(random.choice([8, 8, 4])),
         "corners": str(random.choice(["never", "one", "always"])),
-        "diagonal": float(random.choice([math.sqrt(2), math.sqrt(2), 1.5, 1.0])),
+        "diagonal": float(random.choice([math.sqrt(2), math.sqrt(2), 1.5, 1.0, 2.5])),
     }
     costs = np.ones((rows, cols)) if kind == "plain" else random.choice(_COSTS[kind], (rows, cols))
     cells = np.where(free, costs, 0.0)

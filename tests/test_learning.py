@@ -575,6 +575,15 @@ def test_one_way_traps_are_not_a_proof_about_the_start() -> None:
         assert tb.solve(world, 0, 4, spec, budget=1 if spec == "k-lrta*" else None).status == status
 
 
+@pytest.mark.parametrize("corners", ["one", "always"])
+def test_ribs_after_a_limit_that_admits_nothing(corners: str) -> None:
+    """The limit is that of the corner by the dear diagonal, which has been reached more cheaply since: no proof."""
+    world = tb.Grid([[5.5, 70.0], [5.5, 5.5]], corners=corners, diagonal=2.5)
+    result = tb.solve(world, (1, 1), (0, 1), "ribs", move_limit=100)
+    assert result.status == "reached"
+    assert result.cost == pytest.approx(2 * 5.5 + 2 * 5.5 + 37.75)  # to the corner and back, then the dear step
+
+
 def test_ribs_refuses_what_it_cannot_do() -> None:
     star = tb.Graph(np.zeros(61, int), np.arange(1, 62), directed=False)
     with pytest.raises(tb.SpecError, match="at most 60; here are 61"):

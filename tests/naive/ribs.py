@@ -75,7 +75,7 @@ def ribs(world: Any, start: Any, goal: Any, moves: int) -> Walk:
             if not fell:
                 break
         if u == start:
-            if n is None and usable and beyond < math.inf:
+            while n is None and usable and beyond < math.inf:
                 limit, beyond = beyond, math.inf
                 n, usable, required, fell = judge(u)
             if n is None:

@@ -26,7 +26,8 @@ Chosen where the papers are silent (the chapter's Figure 9 leaves pruning out, a
   generates nothing new and is not counted again. Where g(u) falls, the agent looks again at once if the budget allows,
   else in the next tick.
 * Edits: the search begins anew from where the agent stands. So does a new trial.
-* When the start has no neighbour left, or a round met nothing beyond the limit, there is no way: that is a proof.
+* When the start has no neighbour left, or a round met nothing beyond the limit, there is no way: that is a proof. A
+  limit that admits nothing, because the state it was meant for has a smaller g by now, is raised again at once.
 
 With diagonals of sqrt 2 nearly every limit admits only a few new states, and the walk is long: its authors used 1.5 (a
 property of the grid: ``Grid(cells, diagonal=1.5)``). Stepping back needs arcs that lead both ways, so directed graphs
@@ -135,8 +136,9 @@ def _decide(algorithm, world, clock, s, limit, deadline):
         counts.states = table.stamp[1]
         if lowered:
             continue
-        if there < 0 and here == 0 and kept:
-            # Back at the start: a new round. Its neighbours have just been generated.
+        while there < 0 and here == 0 and kept:
+            # Back at the start: a new round. Its neighbours have just been generated. The least f beyond the limit may
+            # be that of a state that was reached more cheaply since: then nothing is within the new limit either.
             if note.beyond == INFINITE:
                 return NO_WAY
             note.limit = note.beyond
