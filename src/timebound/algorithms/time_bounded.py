@@ -98,7 +98,7 @@ FOLLOW = np.dtype(
 SEARCHING, TRACING, WALKING, RESTING = 1, 2, 3, 4  # a shortcut
 
 _CLOCK_MASK = 255  # parents followed between two looks at the clock
-_LISTEN_MOST = 1 << 14  # edits judged in one tick
+_LISTEN_MOST = 1 << 14  # edits judged in one tick of a budget in time
 
 
 class TimeBounded(NamedTuple):
@@ -133,7 +133,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     if follow.begun and follow.edits != edits(world):
         follow.edits = edits(world)
         follow.stale = 1
-        if not follow.lazy or not holds(world, algorithm.log, table, search, follow, paths, fronts, s):
+        if not follow.lazy or not holds(world, algorithm.log, table, search, follow, paths, fronts, s, deadline):
             follow.begun = 0
             counts.restarts += 1
     elif follow.cutting == WALKING and algorithm.plan[0] < algorithm.plan[1]:
@@ -175,7 +175,9 @@ def _decide(algorithm, world, clock, s, limit, deadline):
             if search.status == EXHAUSTED:
                 return NO_WAY
             break
-        if search.status != EXHAUSTED and holds(world, algorithm.log, table, search, follow, paths, fronts, s):
+        if search.status != EXHAUSTED and holds(
+            world, algorithm.log, table, search, follow, paths, fronts, s, deadline
+        ):
             break
         # The tree belongs to a world that is no more. A new one is never stale: this happens once in a tick.
         follow.begun = 0
@@ -297,7 +299,7 @@ def next_slot(world, table, search, follow, counts, paths, fronts, here):
 
 
 @inlined
-def holds(world, log, table, search, follow, paths, fronts, s):
+def holds(world, log, table, search, follow, paths, fronts, s, deadline):
     """Whether the search may go on in a world that has been edited: RestartSearch? of Algorithm 3, the other way."""
     root = state_of(table, search.root)
     if estimate(world, aim(world, search.goal), root, locate(world, root)) < follow.straight:
@@ -308,8 +310,8 @@ def holds(world, log, table, search, follow, paths, fronts, s):
     if not follow.settled:
         return True
     fresh = log.total[0] - follow.heard
-    if fresh > min(log.entries.shape[0], _LISTEN_MOST):
-        return False  # so many edits that the log has lost some, or that judging them takes longer than searching
+    if fresh > (log.entries.shape[0] if deadline == 0 else min(log.entries.shape[0], _LISTEN_MOST)):
+        return False  # so many edits that the log has lost some, or that judging them would take too long
     # w c' < rest, with w in fixed point.
     bound = ((rest << WEIGHT_SHIFT) - 1) // search.h_weight + 1
     to_s = aim(world, s)
