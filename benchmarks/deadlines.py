@@ -4,10 +4,14 @@ Each algorithm walks on the same maps, 1024, 4096 and 8192 cells a side, from pr
 included; the thread's own time of every step is kept. For each step above 1.3 times the budget the likely cause is
 told:
 
+* ``gc``: Python looked for garbage meanwhile, which is its business and not the step's;
 * ``growth``: an array had to be enlarged;
 * ``fault``: the step touched more than 100 pages of memory that nobody had touched before;
 * ``preempted``: the system took the processor away meanwhile (its caches are then cold);
 * ``other``: none of these.
+
+What was imported is frozen first (``gc.freeze``), as programs with deadlines do: otherwise looking for garbage takes 10
+to 25 ms each time, most of it in what the compiler left.
 
 Run it on a quiet machine: ``make deadlines`` (some 15 minutes), or for a few algorithms
 ``python benchmarks/deadlines.py 'tba*' 'k-lrta*' --steps 2000 --sides 1024``. ``--memory`` tells instead what many
@@ -17,6 +21,7 @@ agents take together.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import resource
 import sys
@@ -85,7 +90,14 @@ def measure(world: tb.Grid, spec: str, extra: dict[str, Any], steps: int, budget
     times = np.zeros(steps)
     causes: Counter[str] = Counter()
     agent, making, taken, arrived = None, 0.0, 0, 0
-    grown = [0]
+    grown, collected = [0], [0]
+
+    def note_collection(phase: str, _: dict[str, int]) -> None:
+        collected[0] += phase == "start"
+
+    gc.collect()
+    gc.freeze()
+    gc.callbacks.append(note_collection)
     while taken < steps:
         if agent is None or agent.done or agent.ticks > 4000:
             arrived += agent is not None and agent.status == "reached"
@@ -93,13 +105,15 @@ def measure(world: tb.Grid, spec: str, extra: dict[str, Any], steps: int, budget
             agent = tb.agent(spec, world, *next(drawn), budget=f"{budget}ms", **extra)
             making = max(making, (time.thread_time_ns() - before) / 1e6)
             count_growth(agent, grown)
-        growth, usage = grown[0], resource.getrusage(resource.RUSAGE_THREAD)
+        growth, garbage, usage = grown[0], collected[0], resource.getrusage(resource.RUSAGE_THREAD)
         before = time.thread_time_ns()
         agent.step()
         times[taken] = (time.thread_time_ns() - before) / 1e6
         if times[taken] > LATE * budget:
             after = resource.getrusage(resource.RUSAGE_THREAD)
-            if grown[0] > growth:
+            if collected[0] > garbage:
+                causes["gc"] += 1
+            elif grown[0] > growth:
                 causes["growth"] += 1
             elif after.ru_minflt - usage.ru_minflt > 100:
                 causes["fault"] += 1
@@ -108,6 +122,7 @@ def measure(world: tb.Grid, spec: str, extra: dict[str, Any], steps: int, budget
             else:
                 causes["other"] += 1
         taken += 1
+    gc.callbacks.remove(note_collection)
     p50, p99, p999, most = np.quantile(times, [0.5, 0.99, 0.999, 1.0]).tolist()
     return {"p50": p50, "p99": p99, "p99.9": p999, "max": most, "making": making, "late": dict(causes)}
 

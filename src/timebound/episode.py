@@ -199,7 +199,7 @@ class Diary:
 
     def first(self, count: int) -> np.ndarray:
         """The first ``count`` entries, as an array of their own."""
-        return np.concatenate([*self._full, self.page[: count - self.begins]])
+        return np.concatenate([*self._full, self.page[: max(0, count - self.begins)]])[:count]
 
 
 P = ParamSpec("P")

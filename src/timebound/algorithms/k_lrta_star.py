@@ -16,7 +16,7 @@ Chosen where the papers are silent:
 
 * Ties in the A*: the larger g, then the state seen first.
 * The budget bounds the expansions of the lookahead; states settled while learning are counted apart. Of a budget in
-  time four tenths are for the lookahead and four for Dijkstra's algorithm; the rest is for storing what was learned.
+  time a third is for the lookahead and a third for Dijkstra's algorithm; the rest is for storing what was learned.
   States not settled by then learn what RTAA* would teach them, so the agent's own value always rises. Without a
   budget the lookahead goes on until the goal is found.
 * When the goal is found the values are learned all the same, for the next trial.
@@ -107,9 +107,9 @@ def _decide(algorithm, world, clock, s, limit, deadline):
     learn_until = deadline
     if deadline > 0:
         began = now_ns(clock)
-        tenth = max((deadline - began) // 10, 1)
-        look_until = began + 4 * tenth
-        learn_until = began + 8 * tenth
+        share = max((deadline - began) // 3, 1)
+        look_until = began + share
+        learn_until = began + 2 * share
     if note.paused <= LOOKING:
         status = a_star(world, values, space, note, s, limit, clock, look_until)
         if status == GROW:
@@ -162,11 +162,12 @@ class LocalSearchPlanner(Learner):
     def __init__(
         self, world: World, goal: int, budget: Any, rule: int, commit: str, avoid: bool, weight: float
     ) -> None:
-        super().__init__(world, goal)
+        timed = budget.milliseconds is not None
+        super().__init__(world, goal, timed)
         local = records(LOCAL)
         local["rule"], local["frontier"], local["avoid"] = rule, commit == "frontier", avoid
         local["weight"] = int(weight * WEIGHT_ONE)
-        slots, arcs = first_room(budget.expansions, int(widest(world.view)))
+        slots, arcs = first_room(budget.expansions, int(widest(world.view)), timed)
         self.state = LocalSearch(
             space=new_space(slots, arcs), local=local, route=np.zeros(slots, np.int64), **self._common
         )

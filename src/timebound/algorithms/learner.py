@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.layout import COUNTS, INFINITE, STAMP_MAX
-from ..kernels.learned import enlarged, load_growth, new_values
+from ..kernels.learned import LearnedValues, enlarged, load_growth, new_values
 from ..kernels.learning import FORGET, LEARNER, SPACE
 from ..kernels.lookahead import LOOK, new_space
 from ..kernels.workspace import records
@@ -26,23 +26,29 @@ class Learner:
 
     state: Any
 
-    def __init__(self, world: World, goal: int) -> None:
+    def __init__(self, world: World, goal: int, timed: bool = False) -> None:
         # A puzzle's states are scattered over 64 bits: no two would share a page.
-        scattered = world.table == "hashed"
-        values = new_values(0 if scattered else _PAGE_BITS)
-        self._states = 0 if scattered else world.states
+        self._states = 0 if world.table == "hashed" else world.states
+        self._timed = timed
         load_growth()
         note, learner = records(LOOK), records(LEARNER)
         note["goal"] = goal
         learner["edits"] = -1
         self._common = {
-            "values": values,
+            "values": self._no_values(),
             "note": note,
             "learner": learner,
             "log": world.changes.view,
             "counts": records(COUNTS),
             "plan": np.zeros(2, np.int64),
         }
+
+    def _no_values(self) -> LearnedValues:
+        """An empty table: small, or with a place for every page if a tick has no time to let it grow."""
+        bits = _PAGE_BITS if self._states else 0
+        if self._timed and self._states:
+            return new_values(bits, (self._states >> bits) + 1, direct=True)
+        return new_values(bits)
 
     def enlarge(self) -> None:
         """Double what is full, or forget every value: a new table is small, whatever the old one had grown to.
@@ -58,7 +64,7 @@ class Learner:
             self.state = state._replace(space=new_space(slots, arcs), route=np.zeros(slots, np.int64))
             state.plan[:] = 0
         elif lack == FORGET:
-            self.state = state._replace(values=new_values(state.values.bits))
+            self.state = state._replace(values=self._no_values())
             state.note["highest"] = state.note["dearest"] = 0
             state.learner["reach"] = state.learner["quiet"] = 0
             state.plan[:] = 0
@@ -88,7 +94,7 @@ class Learner:
         """Nothing is borrowed."""
 
 
-def first_room(limit: int | None, fan: int) -> tuple[int, int]:
+def first_room(limit: int | None, fan: int, timed: bool = False) -> tuple[int, int]:
     """Slots and arcs to begin with, for lookaheads of up to ``limit`` expansions; they grow if need be."""
-    expansions = min(limit or INFINITE, 256)
+    expansions = 4096 if timed else min(limit or INFINITE, 256)
     return 64 + 4 * expansions, fan * (expansions + 1)

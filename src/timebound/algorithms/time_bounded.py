@@ -409,6 +409,8 @@ def find_shortcut(algorithm, world, clock, s, limit, deadline):
             if done == FOUND:
                 k -= 1
                 steps -= 1
+                if deadline > 0 and k & 31 == 0 and now_ns(clock) > deadline:
+                    break
                 continue
         if cut.status != RUNNING:
             break

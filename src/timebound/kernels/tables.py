@@ -42,7 +42,7 @@ __all__ = [
 
 PAGE_BITS = 6  # 64 neighbouring states share a page
 _ON_PAGE = (1 << PAGE_BITS) - 1
-_DIRECT_FROM = 1 << 14  # slots; a copy of fewer takes a small part of a tick
+_DIRECT_FROM = 1 << 11  # slots; a copy of fewer takes a small part of a tick
 _WIPE_SHIFT = 16  # a new search wipes 1 / 2^16 of the spare: all of it in half the time that the stamps last
 
 
