@@ -45,7 +45,7 @@ from ..kernels.jit import at, generic, inlined
 from ..kernels.layout import COUNTS, INFINITE
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
 from ..kernels.memory import reserved
-from ..kernels.tables import HashedTable, enlarged_hashed, full, intern, new_hashed, renew
+from ..kernels.tables import HashedTable, enlarged_hashed, full, intern, load_growth, new_hashed, renew
 from ..kernels.views import (
     GraphView,
     GridView,
@@ -257,6 +257,7 @@ class DeepeningPlanner:
                 f"ribs: it keeps a bit for each neighbour of a state, at most {_MOST_PARENTS}; here are {fan}"
             )
         self._states = 0 if world.table == "hashed" else world.states + fan
+        load_growth()
         slots = 1024
         table = new_hashed(slots, sparse=4)
         note = records(ROUND)

@@ -98,6 +98,7 @@ FOLLOW = np.dtype(
 SEARCHING, TRACING, WALKING, RESTING = 1, 2, 3, 4  # a shortcut
 
 _CLOCK_MASK = 255  # parents followed between two looks at the clock
+_SKIP_MOST = 4096  # closed states passed over in one tick of a budget in time, on the look for an open one
 _LISTEN_MOST = 1 << 14  # edits judged in one tick of a budget in time
 
 
@@ -234,9 +235,11 @@ def trace(world, table, queue, search, follow, paths, fronts, here, clock, deadl
     size = paths.shape[1]
     fresh = 1 - follow.active
     if follow.tracing < 0:
-        follow.tracing = best_open(world, table, queue, search)
+        follow.tracing = best_open(world, table, queue, search, INFINITE if deadline == 0 else _SKIP_MOST)
         if follow.tracing < 0:
-            return True  # nothing is open: the search has just found out that there is no way
+            # Nothing is open: the search has just found out that there is no way. Or there is no time to look on.
+            follow.tracing = -1
+            return True
         follow.final = search.status == FOUND
         fronts[fresh] = size
     # Of a path that is traced anew every tick only the part beyond the agent matters, unless an edit may come.

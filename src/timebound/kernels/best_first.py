@@ -230,8 +230,11 @@ def open_in_turn(world, table, queue, note, above, s, g):
 
 
 @inlined
-def best_open(world, table, queue, note):
-    """The slot of the most promising state: the one to be expanded next, or the goal's; -1 if there is none."""
+def best_open(world, table, queue, note, skips):
+    """The slot of the most promising state: the one to be expanded next, or the goal's; -1 if there is none.
+
+    -2 if that is not known after ``skips`` entries whose states are closed; the next call goes on from there.
+    """
     cursor = resume(queue)
     shift = world.shift + WEIGHT_SHIFT
     while True:
@@ -244,6 +247,10 @@ def best_open(world, table, queue, note):
         slot = top(queue, cursor)
         if not word_at(table, slot) & CLOSED:
             break
+        if skips <= 0:
+            slot = np.int64(-2)
+            break
+        skips -= 1
         slot, cursor = pop(queue, cursor)
     suspend(queue, cursor)
     return slot

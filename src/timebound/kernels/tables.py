@@ -7,6 +7,7 @@ only what a search touched takes memory, whatever the size of the world.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "full",
     "hashed",
     "intern",
+    "load_growth",
     "new_banded",
     "new_hashed",
     "new_paged",
@@ -159,6 +161,12 @@ def enlarged_hashed(old: HashedTable, states: int = 0) -> HashedTable:
     larger.stamp[:] = old.stamp
     reindex(larger, used)
     return larger
+
+
+@cache
+def load_growth() -> None:
+    """Load what enlarges tables, before it is needed in a tick."""
+    enlarged_hashed(new_hashed(1))
 
 
 @kernel
