@@ -161,12 +161,12 @@ def count_growth(agent: tb.Agent, grown: list[int]) -> None:
     planner.enlarge = counted  # type: ignore[method-assign]
 
 
-def memory(count: int, side: int, touched: int) -> dict[str, Any]:
+def memory(specs: list[str], count: int, side: int, touched: int) -> dict[str, Any]:
     """What ``count`` agents of each algorithm take after each has touched about so many states; a process for each."""
     import subprocess
 
     found = {}
-    for spec in real_time():
+    for spec in specs:
         if parse_spec(spec).algorithm.database:
             continue  # its agents share the database, and walk with a page of values
         call = [sys.executable, __file__, "--memory-of", spec, str(count), str(side), str(touched)]
@@ -219,7 +219,7 @@ def main() -> None:
         return
     if options.memory:
         print(f"{options.memory:,} agents on a map of 2048 x 2048, each has expanded about 200 states")
-        memory(options.memory, 2048, 200)
+        memory(options.specs or real_time(), options.memory, 2048, 200)
         return
     table: list[dict[str, Any]] = []
 
