@@ -10,14 +10,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import Tally
+
+HERE = Path(__file__).resolve().parent
 
 COUNTS = {
     "readers": 12_000,
@@ -28,10 +31,22 @@ COUNTS = {
 }
 
 
+def fuzzer(name: str) -> ModuleType:
+    """The fuzzer in the file of that name. Others have modules called databases and agents too."""
+    known = f"fuzz_{name}"
+    if known not in sys.modules:
+        spec = spec_from_file_location(known, HERE / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[known] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[known])
+    return sys.modules[known]
+
+
 def run(name: str, seed: int, count: int) -> Tally:
     """One fuzzer."""
     tally = Tally(name)
-    import_module(name).fuzz(tally, np.random.default_rng([seed, *name.encode()]), count)
+    fuzzer(name).fuzz(tally, np.random.default_rng([seed, *name.encode()]), count)
     return tally
 
 
