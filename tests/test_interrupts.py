@@ -6,6 +6,7 @@ clock as with none.
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from helpers import COMPILED
 from test_agents_under_edits import agents
 from timebound.algorithms import REGISTRY
 from timebound.kernels import pauses
+from timebound.worlds.attended import attended
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 
@@ -265,3 +267,41 @@ def test_a_signal(what: str) -> None:
     out, errors = done.communicate(timeout=200)
     assert out == "heard\n", errors
     assert done.returncode == 0, errors
+
+
+# --- long calls of NumPy ---------------------------------------------------------------------------------------------
+
+
+def test_work_with_whole_arrays_is_interrupted() -> None:
+    """The main thread hears while another one is at work, though that one never ends."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    never = threading.Event()
+
+    @attended(lambda size: size)
+    def endless(size: int) -> None:
+        _thread.interrupt_main()
+        never.wait()
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            endless(1 << 30)
+    finally:
+        never.set()
+        signal.signal(signal.SIGINT, before)
+
+
+def test_work_with_whole_arrays_is_the_same_work() -> None:
+    """What is made by another thread, and the error that it raises, are those of a plain call."""
+    there: list[str] = []
+
+    @attended(lambda size: size)
+    def squared(size: int) -> int:
+        there.append(threading.current_thread().name)
+        if size == 1 << 25:
+            raise tb.WorldError("too large")
+        return size * size
+
+    assert (squared(3), squared(1 << 24)) == (9, 1 << 48)
+    assert there[0] == threading.current_thread().name != there[1]
+    with pytest.raises(tb.WorldError, match="too large"):
+        squared(1 << 25)

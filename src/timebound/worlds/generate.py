@@ -6,19 +6,31 @@ Every generator is called as ``generator(shape, seed=..., **options)`` and retur
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
-from timebound.errors import WorldError, shown
+from timebound.errors import WorldError
+from timebound.words import shown
+from timebound.worlds.attended import attended
 
 __all__ = ["GENERATORS", "caves", "corner", "maze", "random_obstacles", "rooms"]
+
+
+def _cells(shape: Any, *_: Any, **__: Any) -> float:
+    """How large the map will be; whether that is a shape at all is checked later."""
+    sides = shape if isinstance(shape, tuple) else (shape, shape)
+    return math.prod(int(side) for side in sides if isinstance(side, (int, np.integer)))
+
 
 _MOST_CELLS = 1 << 31  # of a map, and of a room or corridor: more would not fit into any memory
 
 
+@attended(_cells)
 def random_obstacles(shape: tuple[int, int], density: float = 0.1, *, seed: int = 0) -> np.ndarray:
     """Noise: exactly ``round(density * cells)`` blocked cells, anywhere. Not all of the rest is connected.
 
@@ -34,6 +46,7 @@ def random_obstacles(shape: tuple[int, int], density: float = 0.1, *, seed: int 
     return free.reshape(rows, cols)
 
 
+@attended(_cells)
 def rooms(shape: tuple[int, int], room: int = 16, *, seed: int = 0, doors: float = 0.8) -> np.ndarray:
     """Square rooms joined by doors of one cell; every room can be reached from every other.
 
@@ -81,6 +94,7 @@ def rooms(shape: tuple[int, int], room: int = 16, *, seed: int = 0, doors: float
     return free
 
 
+@attended(_cells)
 def maze(shape: tuple[int, int], corridor: int = 1, *, seed: int = 0) -> np.ndarray:
     """A perfect maze: between any two places there is one way, ``corridor`` cells wide.
 
@@ -144,6 +158,7 @@ def maze(shape: tuple[int, int], corridor: int = 1, *, seed: int = 0) -> np.ndar
     return free
 
 
+@attended(_cells)
 def caves(shape: tuple[int, int], *, seed: int = 0, fill: float = 0.4, feature: int | None = None) -> np.ndarray:
     """Game-like terrain: open ground, blobs of forest and water, cliff lines with ramps; all connected.
 
@@ -180,6 +195,7 @@ def caves(shape: tuple[int, int], *, seed: int = 0, fill: float = 0.4, feature: 
     return best
 
 
+@attended(_cells)
 def corner(shape: int | tuple[int, int], *, seed: int = 0) -> np.ndarray:
     """The corner map of Bulitko et al.'s chapter on real-time search (section 7.3, Figure 14).
 

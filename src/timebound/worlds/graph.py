@@ -20,6 +20,7 @@ from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
 from ..kernels.pauses import new_clock
 from ..kernels.views import GraphView
 from ..words import shown
+from .attended import attended
 from .changes import ChangeLog
 from .mapfile import read_dimacs
 from .opening import check_nodes
@@ -173,6 +174,7 @@ class Graph:
             )
         return scale
 
+    @attended(lambda self, n, source, *_: len(source))
     def _build(
         self,
         n: int,
@@ -394,6 +396,7 @@ class Graph:
         return cls(sources, targets, costs, nodes=n, **options)
 
     @classmethod
+    @attended(lambda cls, grid: grid.free_count)
     def _from_grid(cls, grid: Grid) -> Graph:
         cells = np.flatnonzero(grid._free)
         number = np.full(grid.states, -1, np.int64)
