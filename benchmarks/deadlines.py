@@ -186,9 +186,9 @@ def memory_of(spec: str, count: int, side: int, touched: int) -> dict[str, Any]:
     budget = None if spec.startswith("lrta*:") else 50
     for _ in range(count):
         agent = tb.agent(spec, world, *next(drawn), budget=budget)
-        while not agent.done and agent.ticks < touched and int(agent._planner.state.counts["expanded"][0]) < touched:
+        while not agent.done and agent.ticks < touched and agent.expansions < touched:
             agent.step()
-        states += int(agent._planner.state.counts["expanded"][0])
+        states += agent.expansions
         agents.append(agent)
     return {"bytes": resident() - before, "states": states / count}
 

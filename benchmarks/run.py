@@ -122,7 +122,9 @@ def tiny_queries(repeats: int = 300) -> dict[str, float]:
     return {str(side): median(values) for side, values in times.items()}
 
 
-def embedded_moves(sides: tuple[int, ...] = (512, 2048, 8192), problems: int = 10) -> dict[str, float]:
+def embedded_moves(
+    sides: tuple[int, ...] = (512, 2048, 8192), problems: int = 10, cost: tuple[float, float] = (150, 600)
+) -> dict[str, float]:
     """Median microseconds per move of TBA* (R = 100) for the same problems in ever larger maps, taken in turn.
 
     Only of moves on which it searches: the walk along a known path costs next to nothing, and would hide the rest.
@@ -134,16 +136,16 @@ def embedded_moves(sides: tuple[int, ...] = (512, 2048, 8192), problems: int = 1
         larger[: sides[0], : sides[0]] = cells
         worlds[side] = tb.Grid(larger)
     times: dict[int, list[float]] = {side: [] for side in sides}
-    for problem in tb.problems(worlds[sides[0]], problems, seed=1, cost=(150, 600)):
+    for problem in tb.problems(worlds[sides[0]], problems, seed=1, cost=cost):
         agents = {
             side: tb.agent("tba*", world, problem.start, problem.goal, budget=100) for side, world in worlds.items()
         }
         while not all(agent.done for agent in agents.values()):
             for side, agent in agents.items():
-                before = int(agent._note["nanoseconds"][0])
+                expansions, seconds = agent.expansions, agent.planning_seconds
                 agent.step()
-                if agent._spent[agent.ticks - 1] > 0:
-                    times[side].append((int(agent._note["nanoseconds"][0]) - before) / 1e3)
+                if agent.expansions > expansions:
+                    times[side].append((agent.planning_seconds - seconds) * 1e6)
         if len({agent.moves for agent in agents.values()}) != 1:
             raise AssertionError("the same problem took different walks")
     return {str(side): median(values) for side, values in times.items()}

@@ -6,7 +6,10 @@ import importlib
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import timebound as tb
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -54,6 +57,14 @@ def test_the_benchmark_prints_ratios_that_follow_from_its_times(monkeypatch: pyt
     (ours,) = re.findall(r"^timebound A\* +1 +([\d.]+)$", text, re.MULTILINE)
     ((theirs, stated),) = re.findall(r"^rival +7 +([\d.]+) +([\d.]+)x$", text, re.MULTILINE)
     assert float(f"{float(theirs) / float(ours):.3g}") == float(stated)
+
+
+def test_the_parts_of_the_benchmark_that_need_no_other_library_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(README.parent / "benchmarks"))
+    run = importlib.import_module("run")
+    assert all(us > 0 for us in run.tiny_queries(repeats=2).values())
+    assert all(us > 0 for us in run.embedded_moves(sides=(64, 128), problems=1, cost=(20, 200)).values())
+    assert run.bytes_per_cell(tb.Grid(np.ones((64, 64), bool)))["search"] > 0
 
 
 @pytest.mark.parametrize("script", sorted(README.parent.glob("examples/*.py")), ids=lambda path: path.name)

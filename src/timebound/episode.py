@@ -361,6 +361,16 @@ class Agent:
         """What its moves have cost."""
         return float(self._note["cost"][0] + self._note["cost_rest"][0])
 
+    @property
+    def expansions(self) -> int:
+        """How many states it has expanded."""
+        return int(self._planner.state.counts["expanded"][0])
+
+    @property
+    def planning_seconds(self) -> float:
+        """How long it has been planning."""
+        return float(self._note["nanoseconds"][0]) * 1e-9
+
     @_one_thread
     def ahead(self) -> Any:
         """Where the agent means to go from here, as far as it knows now: for drawing, or for reserving cells.
@@ -528,7 +538,7 @@ class Agent:
             moves=self.moves,
             waits=self.ticks - self.moves,
             first_move_lag=int(self._note["lag"][0]),
-            expansions=int(counts["expanded"][0]),
+            expansions=self.expansions,
             expansions_per_move=self._spent.first(self.ticks),
             learning_expansions=int(counts["learning"][0]),
             back_moves=back_moves,
@@ -537,7 +547,7 @@ class Agent:
             revisits=len(trail) - len(np.unique(trail)),
             restarts=int(counts["restarts"][0]),
             astray=int(counts["astray"][0]),
-            planning_seconds=float(self._note["nanoseconds"][0]) * 1e-9,
+            planning_seconds=self.planning_seconds,
             memory_states=int(self._note["peak"][0]),
             memory_bytes=self._planner.memory_bytes() if self._release.alive else self._memory_bytes,
             optimal=best,
