@@ -4,6 +4,8 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 LOWEST := .venv-lowest
+# The MovingAI maps, if they lie beside the project.
+export TIMEBOUND_MAPS ?= $(abspath $(wildcard ../shared/movingai))
 
 .PHONY: demo test lint types quick coverage doctest docs bench deadlines fuzz lowest lowest-smoke clean help
 

@@ -36,8 +36,8 @@ import numpy as np
 
 import timebound as tb
 from timebound.algorithms import REGISTRY, parse_spec
-from timebound.warm import ready
-from timebound.worlds.problems import maps_folder
+from timebound.scenarios import maps_folder
+from timebound.warmup import ready
 
 SIDES = (1024, 4096, 8192)
 VARIANTS = (

@@ -18,7 +18,7 @@ from timebound.lab.experiment import Run, chunks, plan
 from timebound.lab.paper import QUICK, Maps
 from timebound.lab.reproduce import _made, find
 from timebound.lab.store import Store
-from timebound.warm import warm
+from timebound.warmup import warm
 from timebound.worlds.changes import RandomChanges
 
 

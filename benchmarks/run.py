@@ -26,7 +26,7 @@ import numpy as np
 import timebound as tb
 from floor import Floor
 from peers import PEERS
-from timebound.worlds.problems import Problem, Scenario, maps_folder, spread
+from timebound.scenarios import Problem, Scenario, maps_folder, spread
 
 TBA_BUDGETS = (100, 1000)
 # The learning family: spec, budget, and per what its time is told.

@@ -21,7 +21,7 @@ import numpy as np
 import timebound as tb
 from timebound.algorithms import REGISTRY, Parameter
 from timebound.kernels.jit import COMPILED
-from timebound.warm import warm
+from timebound.warmup import warm
 
 if TYPE_CHECKING:
     from harness import Tally

@@ -24,9 +24,9 @@ import numpy as np
 from harness import Tally, damaged
 
 import timebound as tb
-from timebound.lab import chapter
 from timebound.lab.columns import COLUMNS
 from timebound.lab.paper import Data
+from timebound.lab.papers import chapter
 from timebound.lab.recipes import Recipe, make, note_of
 from timebound.lab.store import Store
 

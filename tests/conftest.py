@@ -9,7 +9,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from helpers import COMPILED
-from timebound.worlds.problems import maps_folder
+from timebound.scenarios import maps_folder
+
+# Where developers keep the maps, unless told otherwise.
+_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "movingai"
+if _BESIDE.is_dir():
+    os.environ.setdefault("TIMEBOUND_MAPS", str(_BESIDE))
 
 # Without the JIT every kernel runs as plain Python, about a hundred times slower: the point is then coverage.
 # No deadline: the first example of a test may have to compile.

@@ -15,7 +15,7 @@ from timebound.algorithms import REGISTRY, parse_spec
 from timebound.errors import at_least
 from timebound.names import FAMOUS, SAME, key
 from timebound.pictures import draw, save
-from timebound.words import shown
+from timebound.text import shown
 
 BOARD = np.array([[1, 1, 1, 1], [1, 0, 0, 1], [1, 1, 1, 1]])
 

@@ -12,11 +12,12 @@ import pytest
 
 import timebound as tb
 from helpers import COMPILED
-from timebound import engine
+from timebound import workers
 from timebound.databases import subgoals
-from timebound.lab import bench, knn, paper, recipes, report, reproduce
+from timebound.lab import bench, paper, recipes, report, reproduce
 from timebound.lab.columns import deterministic
 from timebound.lab.experiment import Run, Sweep, WorldSource, chunks, plan, run_chunk
+from timebound.lab.papers import knn
 from timebound.lab.recipes import Recipe
 from timebound.lab.store import Store
 
@@ -235,7 +236,7 @@ def test_on_a_cluster(tmp_path: Path) -> None:
 def records_of(sweep: Sweep, folder: Path) -> list[dict]:
     reproduce.reproduce(small_paper(sweep), folder, steps=["prepare"], say=lambda text: None, jobs=1)
     todo = chunks(runs_of(sweep), 99, 1, str(folder / "databases"))
-    return [record for records in engine.on_threads(run_chunk, todo, 1) for record in records]
+    return [record for records in workers.on_threads(run_chunk, todo, 1) for record in records]
 
 
 def test_what_the_database_answered(tmp_path: Path) -> None:

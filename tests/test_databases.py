@@ -27,8 +27,7 @@ import timebound as tb
 from helpers import COMPILED, Case, grid_cases, points
 from naive import subgoals as naive
 from naive.worlds import NaiveGrid
-from timebound import cli
-from timebound import whole as whole_files
+from timebound import atomic, cli
 from timebound.databases import checks, coverage, files, subgoals
 from timebound.kernels import climbing, trails
 from timebound.kernels import records as kernel_records
@@ -1060,7 +1059,7 @@ class FullDisk:
         self.calls, self.refuse = 0, refuse
         for owner, name in ((Path, "write_bytes"), (Path, "replace"), (Path, "mkdir"), (os, "fsync")):
             patch.setattr(owner, name, self._guarded(getattr(owner, name)))
-        patch.setattr(whole_files, "open", self._guarded(open), raising=False)
+        patch.setattr(atomic, "open", self._guarded(open), raising=False)
 
     def _guarded(self, call: Any) -> Any:
         def guarded(*args: Any, **options: Any) -> Any:

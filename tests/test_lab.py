@@ -21,11 +21,12 @@ import pytest
 
 import timebound as tb
 from helpers import COMPILED
-from timebound import cli, engine
-from timebound.lab import bench, chapter, compare, learning, paper, report, reproduce, tba, tbbfs
+from timebound import cli, workers
+from timebound.lab import bench, compare, paper, report, reproduce
 from timebound.lab.charts import Chart, Series
 from timebound.lab.columns import COLUMNS, deterministic
 from timebound.lab.experiment import Run, Sweep, WorldSource, chunks, plan, run_chunk
+from timebound.lab.papers import chapter, learning, tba, tbbfs
 from timebound.lab.store import Store
 
 SIDE = 24 if COMPILED else 12
@@ -602,10 +603,10 @@ def test_a_cluster_that_loses_a_worker() -> None:
     distributed = pytest.importorskip("distributed")
     sweep = Sweep("small", tuple(WorldSource.generated("caves", 48, s) for s in range(4)), SWEEP.specs, (1, 3), 20)
     todo = chunks(runs_of(sweep), 10)
-    expected = [record for records in engine.on_threads(run_chunk, todo, 2) for record in records]
+    expected = [record for records in workers.on_threads(run_chunk, todo, 2) for record in records]
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         found = []
-        for number, records in enumerate(engine.on_dask(run_chunk, todo, cluster.scheduler_address, 2)):
+        for number, records in enumerate(workers.on_dask(run_chunk, todo, cluster.scheduler_address, 2)):
             found += records
             if number == 2:
                 os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
@@ -615,7 +616,7 @@ def test_a_cluster_that_loses_a_worker() -> None:
 def test_a_cluster_that_is_not_there() -> None:
     pytest.importorskip("distributed")
     with pytest.raises(tb.Error, match="no Dask scheduler at tcp://127"):
-        list(engine.on_dask(run_chunk, [], "tcp://127.0.0.1:1", 1))
+        list(workers.on_dask(run_chunk, [], "tcp://127.0.0.1:1", 1))
 
 
 # --- compare -------------------------------------------------------------------------------------------------------

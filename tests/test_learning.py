@@ -18,7 +18,7 @@ from naive.ribs import ribs
 from naive.worlds import CARDINAL, NaiveGrid, reachable
 from timebound.kernels.learned import cramped, enlarged, learn, learned, new_values, values_as_dict
 from timebound.kernels.workspace import Workspace
-from timebound.warm import ready
+from timebound.warmup import ready
 
 FEW = settings(max_examples=25 if COMPILED else 4)
 SOME = settings(max_examples=60 if COMPILED else 6)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import timebound as tb
-from timebound import engine
+from timebound import workers
 from timebound.lab.columns import COLUMNS
 from timebound.lab.store import Store
 
@@ -69,7 +69,7 @@ def test_graphs_of_others() -> None:
 
 def test_workers_of_a_cluster() -> None:
     pytest.importorskip("distributed")
-    assert sorted(engine.on_dask(abs, [-3, 1, -2], "local", 1)) == [1, 2, 3]
+    assert sorted(workers.on_dask(abs, [-3, 1, -2], "local", 1)) == [1, 2, 3]
 
 
 def test_a_way_is_found() -> None:

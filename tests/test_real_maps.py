@@ -8,7 +8,7 @@ import pytest
 
 import timebound as tb
 from helpers import COMPILED
-from timebound.worlds.problems import maps_folder, spread
+from timebound.scenarios import maps_folder, spread
 
 pytestmark = [
     pytest.mark.maps,

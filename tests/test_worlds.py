@@ -15,7 +15,7 @@ from PIL import Image
 import timebound as tb
 from helpers import SQRT2, points
 from naive.worlds import NaivePuzzle, reachable
-from timebound.worlds.problems import spread
+from timebound.scenarios import spread
 
 # --- grids ---------------------------------------------------------------------------------------------------------
 

@@ -16,9 +16,9 @@ _HOMES = {
     "Grid": "worlds.grid",
     "Graph": "worlds.graph",
     "TilePuzzle": "worlds.puzzle",
-    "Problem": "worlds.problems",
-    "Scenario": "worlds.problems",
-    "problems": "worlds.problems",
+    "Problem": "scenarios",
+    "Scenario": "scenarios",
+    "problems": "scenarios",
     "RandomChanges": "worlds.changes",
     "generate": "worlds.generate",
     "SubgoalDatabase": "databases.subgoals",
@@ -29,10 +29,10 @@ _HOMES = {
     "converge": "episode",
     "validate": "episode",
     "Agent": "episode",
-    "Budget": "episode",
-    "Convergence": "episode",
-    "Result": "episode",
-    "Validation": "episode",
+    "Budget": "budget",
+    "Convergence": "result",
+    "Result": "result",
+    "Validation": "result",
     "DatabaseError": "errors",
     "Error": "errors",
     "MapError": "errors",
@@ -46,14 +46,15 @@ _MODULES = {"generate"}
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
+    from .budget import Budget
     from .databases.subgoals import SubgoalDatabase, load_database, prepare
-    from .episode import Agent, Budget, Convergence, Result, Validation, agent, converge, solve, validate
+    from .episode import Agent, agent, converge, solve, validate
     from .errors import DatabaseError, Error, MapError, MoveError, ProblemError, SpecError, WorldError
+    from .scenarios import Problem, Scenario, problems
     from .worlds import generate
     from .worlds.changes import RandomChanges
     from .worlds.graph import Graph
     from .worlds.grid import Grid
-    from .worlds.problems import Problem, Scenario, problems
     from .worlds.puzzle import TilePuzzle
 
 

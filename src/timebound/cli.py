@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
 from .errors import Error, SpecError, at_least, nearest
-from .words import printable, some
+from .text import printable, some
 
 if TYPE_CHECKING:
-    from .episode import Result
     from .lab.bench import Opened, Task
+    from .result import Result
 
 __all__ = ["main"]
 
@@ -611,10 +611,10 @@ def _setting(options: argparse.Namespace, **more: Any) -> Any:
 
 
 def _compare(options: argparse.Namespace) -> int:
+    from .atomic import write_whole
     from .lab import bench
     from .lab.compare import compare, differences
     from .lab.report import html, markdown
-    from .whole import write_whole
 
     entries = bench.cross(options.algorithm or ["a*"], options.budget.split(","))
     folder = Path(options.output)
@@ -654,10 +654,10 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
+    from .atomic import make_folder
     from .lab.paper import FULL, NORMAL, QUICK, Maps
     from .lab.reproduce import STEPS, find, reproduce
     from .lab.store import Store
-    from .whole import make_folder
 
     paper = find(options.paper)
     steps = [step.strip() for step in options.steps.split(",")]
@@ -865,7 +865,7 @@ def _scale(options: argparse.Namespace) -> int:
 
 def _facts(opened: Opened) -> dict[str, Any]:
     """What `maps info` tells; the same names in JSON."""
-    from .worlds.mapfile import read_scen
+    from .worlds.map_files import read_scen
 
     world = opened.world
     facts: dict[str, Any] = {"map": str(opened.path), "world": "grid" if opened.is_grid else "graph"}
@@ -955,7 +955,7 @@ def _paragraph(first: str, text: str) -> str:
 
 
 def _warmup(options: argparse.Namespace) -> int:
-    from .warm import warm
+    from .warmup import warm
 
     steps: list[dict[str, Any]] = []
 
@@ -983,10 +983,10 @@ def _demo(options: argparse.Namespace) -> int:
 
     pictures.require()
     from .algorithms import REGISTRY
+    from .atomic import make_folder
     from .episode import solve
     from .lab import bench
-    from .warm import warm
-    from .whole import make_folder
+    from .warmup import warm
     from .worlds.generate import caves
     from .worlds.grid import Grid
 
@@ -1095,7 +1095,7 @@ def _same_file(one: Path, other: Path) -> bool:
 @contextmanager
 def _folder(folder: Path) -> Iterator[None]:
     """A folder for results; if a mistake is found after all, one that was made for them is taken away again."""
-    from .whole import make_folder
+    from .atomic import make_folder
 
     new = not folder.exists()
     make_folder(folder)

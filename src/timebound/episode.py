@@ -6,171 +6,32 @@ import functools
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
-from .errors import Error, MoveError, ProblemError, SpecError, WorldError, at_least, check_world
+from .budget import UNLIMITED, Budget, countable
+from .errors import Error, MoveError, ProblemError, SpecError, WorldError, check_world
 from .kernels import loop
 from .kernels.best_first import SEARCH
 from .kernels.layout import COUNTS, WEIGHT_ONE
 from .kernels.paths import count_non_optimal, walk
 from .kernels.pauses import PATIENCE, new_clock, wind
 from .kernels.workspace import Workspace, records
-from .words import shown
-from .worlds.changes import ChangeLog, Schedule, me
+from .result import Convergence, Result, Validation, plain_point
+from .text import shown
+from .worlds.changes import Schedule, me
 from .worlds.grid import Grid
+from .worlds.protocol import World
 
-__all__ = ["Agent", "Budget", "Convergence", "Result", "Validation", "agent", "converge", "solve", "validate"]
+__all__ = ["Agent", "agent", "converge", "solve", "validate"]
 
-UNLIMITED = 1 << 60
 _LONGEST_WAIT = 10_000_000  # ticks at a time: each has a place in the books
 _RAREST_CHANGE = 1_000_000  # ticks from one change to the next
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
-_LONGEST = 86_400_000.0  # milliseconds in a day
 _STAND_IN = REGISTRY["a*"]
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
-
-
-class AnyWorld(Protocol):
-    """What an episode needs of a world: Grid, Graph and TilePuzzle have it."""
-
-    view: Any
-    undirected: bool
-    table: str
-    buckets: bool
-    states: int
-    spare: list[Any]
-
-    @property
-    def unit(self) -> float: ...
-    @property
-    def digest(self) -> str: ...
-    @property
-    def nbytes(self) -> int: ...
-
-    changes: ChangeLog
-
-    def view_for(self, goal: int) -> Any: ...
-    def state_of(self, point: Any, what: str = ...) -> int: ...
-    def place_of(self, point: Any, what: str = ...) -> int: ...
-    def is_open(self, state: int) -> bool: ...
-    def point_of(self, state: int) -> Any: ...
-    def points_of(self, states: np.ndarray) -> Any: ...
-    def path_states(self, path: Any) -> np.ndarray: ...
-    def random_states(self, count: int, random: np.random.Generator) -> np.ndarray: ...
-    def plausible(self, pairs: np.ndarray, high: float) -> np.ndarray: ...
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much an agent may plan per move: a number of expansions, or milliseconds; neither means no limit.
-
-    >>> Budget.of(100), Budget.of("2ms"), Budget.of(None)
-    (Budget(expansions=100, milliseconds=None), Budget(expansions=None, milliseconds=2.0), Budget(expansions=None, \
-milliseconds=None))
-    """
-
-    expansions: int | None = None
-    milliseconds: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.expansions is not None:
-            _count("a budget in expansions per move", self.expansions)
-        if self.milliseconds is not None:
-            number = isinstance(self.milliseconds, (int, float, np.integer, np.floating))
-            if not number or isinstance(self.milliseconds, bool) or not 0 < self.milliseconds < _LONGEST:
-                raise SpecError(
-                    f"a time budget is a number of ms above 0 and below a day, not {shown(self.milliseconds)}"
-                )
-        if self.expansions is not None and self.milliseconds is not None:
-            raise SpecError("a budget is a number of expansions or a time, not both")
-
-    @classmethod
-    def of(cls, value: Budget | int | str | None) -> Budget:
-        """A budget from ``100``, ``"100"``, ``"2ms"``, ``"500us"`` or None."""
-        if isinstance(value, Budget):
-            return value
-        wrong = SpecError(
-            f"a budget is a whole number of expansions (100) or a time ('2ms', '500us'), not {shown(value)}"
-        )
-        if value is None:
-            return cls()
-        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-            return cls(expansions=int(value))
-        if not isinstance(value, str):
-            raise wrong
-        text = value.strip().lower()
-        try:
-            for unit, factor in (("ms", 1.0), ("us", 1e-3)):
-                if text.endswith(unit):
-                    return cls(milliseconds=float(text[: -len(unit)]) * factor)
-            return cls.of(int(text))
-        except ValueError:
-            raise wrong from None
-
-    def __str__(self) -> str:
-        if self.milliseconds is not None:
-            return f"{self.milliseconds:g}ms"
-        return str(self.expansions) if self.expansions is not None else "none"
-
-
-@dataclass(frozen=True)
-class Result:
-    """What became of an episode. ``suboptimality`` and ``optimal`` are None when the optimum is not known.
-
-    >>> import timebound as tb
-    >>> result = tb.solve(tb.Grid([[1, 1], [1, 1]]), (0, 0), (1, 1), "a*", optimal="compute")
-    >>> result.status, result.moves, round(result.cost, 3), result.suboptimality
-    ('reached', 1, 1.414, 1.0)
-    """
-
-    status: str
-    algorithm: str
-    budget: str
-    path: Any
-    cost: float
-    moves: int
-    waits: int
-    first_move_lag: int
-    expansions: int
-    expansions_per_move: np.ndarray
-    learning_expansions: int
-    back_moves: int
-    non_optimal_moves: int | None
-    back_moves_percent: float | None
-    revisits: int
-    restarts: int
-    astray: int
-    planning_seconds: float
-    memory_states: int
-    memory_bytes: int
-    optimal: float | None
-    suboptimality: float | None
-
-    def to_dict(self, *, path: bool = True) -> dict[str, Any]:
-        """The result as plain numbers, lists and strings: the fields of ``--json``."""
-        record = dict(self.__dict__)
-        if not path:  # a walk may be millions of moves long
-            del record["path"], record["expansions_per_move"]
-            return record
-        record["expansions_per_move"] = self.expansions_per_move.tolist()
-        record["path"] = [_plain(point) for point in self.path]
-        return record
-
-
-def _count(what: str, value: Any, most: int = UNLIMITED - 1) -> int:
-    """How many of something: at least one, and so few that kernels can count them."""
-    return at_least(1, value, f"{what} must be a whole number", most)
-
-
-def _plain(point: Any) -> Any:
-    """A point as JSON can hold it."""
-    if isinstance(point, np.ndarray | np.generic):
-        return point.tolist()
-    return [_plain(part) for part in point] if isinstance(point, tuple) else point
 
 
 class Diary:
@@ -254,7 +115,7 @@ class Agent:
     def __init__(
         self,
         spec: str | Spec,
-        world: AnyWorld,
+        world: World,
         start: Any,
         goal: Any,
         *,
@@ -271,9 +132,9 @@ class Agent:
             raise SpecError(f"{self.spec.algorithm.name} uses no database")
         self._database = {"database": database} if self.spec.algorithm.database else {}
         self._hands: dict[int, int] = {}  # 0: the thread that is at work with the agent
-        _count("commit, the number of moves per decision,", commit)
+        countable("commit, the number of moves per decision,", commit)
         if move_limit is not None:
-            _count("move_limit", move_limit)
+            countable("move_limit", move_limit)
         check_refusal(self.spec, world, self.budget)
         here = world.state_of(start, "start")
         there = world.place_of(goal, "goal")  # it may be blocked now, as it may be later
@@ -396,7 +257,7 @@ class Agent:
 
     def run(self, ticks: int | None = None) -> Agent:
         """Step until the episode is over, or for so many ticks (at least one), in one compiled call."""
-        self._run(UNLIMITED >> 1 if ticks is None else _count("ticks", ticks, UNLIMITED >> 1))
+        self._run(UNLIMITED >> 1 if ticks is None else countable("ticks", ticks, UNLIMITED >> 1))
         return self
 
     @_one_thread
@@ -438,7 +299,7 @@ class Agent:
     @_one_thread
     def wait(self, ticks: int = 1) -> Agent:
         """Let so many ticks pass without planning or moving; they count as waits."""
-        _count("ticks", ticks, _LONGEST_WAIT)
+        countable("ticks", ticks, _LONGEST_WAIT)
         self._spent.add_zeros(self.ticks, ticks)
         self._note["spent_from"] = self._spent.begins
         self._note["lag"] += ticks if self.moves == 0 else 0
@@ -576,13 +437,13 @@ def _check_optimal(optimal: Any) -> None:
         raise SpecError(f"optimal is the optimal cost, None or 'compute', not {shown(optimal)}")
 
 
-def _optimum(world: AnyWorld, start: Any, goal: Any) -> float | None:
+def _optimum(world: World, start: Any, goal: Any) -> float | None:
     """The optimal cost in the world as it is now."""
     reference = Agent("a*", world, start, goal).run()
     return reference.cost if reference.status == "reached" else None
 
 
-def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | None:
+def _non_optimal_moves(world: World, trail: np.ndarray, goal: int) -> int | None:
     """Moves that are not on any optimal path to the goal, by one Dijkstra search outwards from it.
 
     Not told for directed graphs, where that search would follow arcs the wrong way, nor for puzzles, whose state
@@ -609,7 +470,7 @@ def _non_optimal_moves(world: AnyWorld, trail: np.ndarray, goal: int) -> int | N
 
 def agent(
     spec: str | Spec,
-    world: AnyWorld,
+    world: World,
     start: Any,
     goal: Any,
     *,
@@ -632,7 +493,7 @@ def agent(
 
 
 def solve(
-    world: AnyWorld,
+    world: World,
     start: Any,
     goal: Any,
     spec: str | Spec = "a*",
@@ -669,7 +530,7 @@ def solve(
     check_world(world)
     if isinstance(changes, type) or not all(hasattr(changes, name) for name in ("every", "begin", "change")):
         raise SpecError(f"changes is a schedule such as tb.RandomChanges(rate=5), not {shown(changes)}")
-    every = _count("every, the ticks between changes,", changes.every, _RAREST_CHANGE)
+    every = countable("every, the ticks between changes,", changes.every, _RAREST_CHANGE)
     if not isinstance(world, Grid):
         raise WorldError("changes on a schedule are for grids; edit a graph between an agent's steps instead")
     best = _optimum(world, start, goal) if optimal == "compute" else optimal
@@ -689,24 +550,8 @@ def solve(
     return walker.result(best, non_optimal=non_optimal)
 
 
-@dataclass(frozen=True)
-class Convergence:
-    """What became of repeated trials. ``trials`` is how many it took until the path repeats itself for ever.
-
-    That is so once a trial has learned nothing: the next one cannot differ. ``converged`` is False if the trials were
-    used up before, or one of them did not reach the goal.
-    """
-
-    converged: bool
-    trials: int
-    costs: np.ndarray
-    moves: np.ndarray
-    total_cost: float
-    path: Any  # of the last trial
-
-
 def converge(
-    world: AnyWorld,
+    world: World,
     start: Any,
     goal: Any,
     spec: str | Spec = "lrta*",
@@ -727,7 +572,7 @@ def converge(
     >>> result.converged, bool(result.costs[-1] == tb.solve(world, (0, 0), (2, 3), "a*").cost)
     (True, True)
     """
-    _count("trials", trials)
+    countable("trials", trials)
     walker = Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit, database=database)
     costs: list[float] = []
     moves: list[int] = []
@@ -745,15 +590,7 @@ def converge(
     return Convergence(converged, len(costs), np.array(costs), np.array(moves), math.fsum(costs), walker.result().path)
 
 
-@dataclass(frozen=True)
-class Validation:
-    """A path that was found legal, and what it costs."""
-
-    cost: float
-    moves: int
-
-
-def validate(world: AnyWorld, path: Any, *, start: Any = None, goal: Any = None) -> Validation:
+def validate(world: World, path: Any, *, start: Any = None, goal: Any = None) -> Validation:
     """Check every move of a path against the world as it is now; raises MoveError at the first that is not legal.
 
     >>> import timebound as tb
@@ -783,5 +620,5 @@ def validate(world: AnyWorld, path: Any, *, start: Any = None, goal: Any = None)
 
 def _named(point: Any) -> str:
     """A place as the user wrote it."""
-    plain = _plain(point)
+    plain = plain_point(point)
     return shown(tuple(plain) if isinstance(plain, list) else plain)

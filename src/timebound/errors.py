@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from .words import shown
+from .text import shown
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .atomic import replaced
 from .errors import Error, MoveError, WorldError, at_least
-from .whole import replaced
 
 if TYPE_CHECKING:
     from .worlds.grid import Grid

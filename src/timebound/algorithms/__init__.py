@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..errors import SpecError
 from ..names import suggestion
-from ..words import shown
+from ..text import shown
 from .registry import Algorithm, Parameter, Planner
 
 __all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "check_refusal", "parse_spec"]

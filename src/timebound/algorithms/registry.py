@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ..errors import SpecError, nearest
-from ..kernels.workspace import Searchable
-from ..words import shown
-from ..worlds.changes import ChangeLog
+from ..text import shown
+from ..worlds.protocol import World
 
 __all__ = ["Algorithm", "Parameter", "Planner", "World"]
-
-
-class World(Searchable, Protocol):
-    """What a planner may ask of a world."""
-
-    view: NamedTuple
-    undirected: bool
-    changes: ChangeLog
-
-    @property
-    def unit(self) -> float: ...  # what one unit of the user's cost is in integers
 
 
 class Planner(Protocol):

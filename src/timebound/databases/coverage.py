@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine import Progress, on_dask, on_threads, scheduler
 from ..errors import WorldError
 from ..kernels.climbing import CLIMB
 from ..kernels.records import tree_path
 from ..kernels.trails import GRAIN, LEAF, TIERS, Trails, answer, compress_both, distances, new_inquiry, no_trails
 from ..kernels.workspace import records
+from ..workers import Progress, on_dask, on_threads, scheduler
 from ..worlds.grid import Grid
 from .checks import LONGEST, free_cells, rising_within
 from .subgoals import CLIMB_LIMIT, Maker, Part, WorldCopy, finished_part, frozen, keep_part, packed_part, tree_order

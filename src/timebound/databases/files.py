@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ..atomic import file_named, write_whole
 from ..errors import DatabaseError
-from ..whole import file_named, write_whole
 
 __all__ = ["VERSION", "packed", "read", "unpacked", "write"]
 

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..engine import Progress, on_dask, on_threads
+from ..atomic import alone, file_named, make_folder, write_whole
 from ..errors import DatabaseError, SpecError, WorldError, at_least, check_world
 from ..kernels.best_first import SEARCH
 from ..kernels.climbing import compress
@@ -37,7 +37,7 @@ from ..kernels.pauses import new_clock
 from ..kernels.records import Records, grow_tree, optimal_path, tree_path
 from ..kernels.trails import Trails, no_trails
 from ..kernels.workspace import Workspace, records
-from ..whole import alone, file_named, make_folder, write_whole
+from ..workers import Progress, on_dask, on_threads
 from ..worlds.grid import Grid
 from . import files
 from .checks import fault, free_cells

@@ -25,19 +25,22 @@ import numpy as np
 
 from .. import __version__
 from ..algorithms import Spec, parse_spec
+from ..atomic import write_whole
+from ..budget import Budget
 from ..databases.files import read
 from ..databases.subgoals import load_database
-from ..engine import Progress
-from ..episode import Agent, AnyWorld, Budget, Result, solve
+from ..episode import Agent, solve
 from ..errors import DatabaseError, MapError, ProblemError, SpecError, WorldError, at_least
-from ..warm import ready
-from ..whole import write_whole
-from ..words import harmless_cell, printable
+from ..result import Result
+from ..scenarios import Problem, Scenario, problems, spread
+from ..text import harmless_cell, printable
+from ..warmup import ready
+from ..workers import Progress
 from ..worlds.changes import RandomChanges
 from ..worlds.graph import Graph
 from ..worlds.grid import Grid
 from ..worlds.opening import file_path
-from ..worlds.problems import Problem, Scenario, problems, spread
+from ..worlds.protocol import World
 from ..worlds.rasters import IMAGES, read_array
 
 __all__ = [
@@ -301,7 +304,7 @@ def _listed(
     return Task(opened, listed, scenario.path.name, None, passed_over)
 
 
-def _optimum(world: AnyWorld, problem: Problem) -> float | None:
+def _optimum(world: World, problem: Problem) -> float | None:
     agent = Agent("a*", world, problem.start, problem.goal).run()
     return agent.cost if agent.status == "reached" else None
 

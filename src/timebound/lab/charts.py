@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..words import in_html as escape
+from ..text import in_html as escape
 
 __all__ = ["Chart", "Series"]
 

@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import parse_spec
-from ..episode import Agent, Budget, validate
+from ..budget import Budget
+from ..episode import Agent, validate
 from ..errors import MapError, ProblemError, SpecError
 from ..kernels.jit import sources_digest
+from ..scenarios import Problem, problems
 from ..worlds import generate
 from ..worlds.changes import RandomChanges
 from ..worlds.grid import Grid
-from ..worlds.problems import Problem, problems
 from .bench import Entry, Setting, machine, measure, measures_of, versions
 from .columns import COLUMNS
 from .recipes import Recipe, opened

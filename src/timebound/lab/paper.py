@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MapError
-from ..worlds.problems import maps_folder
+from ..scenarios import maps_folder
 from .columns import COLUMNS
 from .experiment import Sweep, WorldSource
 from .report import CANNOT_TELL, Finding

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..atomic import make_folder, write_whole
 from ..databases.subgoals import CODE, SubgoalDatabase, load_database, prepare
-from ..engine import Progress
 from ..errors import DatabaseError
-from ..whole import make_folder, write_whole
+from ..workers import Progress
 from ..worlds.generate import rooms
 from ..worlds.grid import Grid
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..words import in_html as escape
-from ..words import in_markdown, paragraph_in_markdown
+from ..text import in_html as escape
+from ..text import in_markdown, paragraph_in_markdown
 from .charts import Chart
 
 __all__ = [

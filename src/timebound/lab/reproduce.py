@@ -12,11 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..engine import Progress, on_dask, on_threads
+from ..atomic import make_folder, write_whole
 from ..errors import Error, at_least, nearest
-from ..warm import warm
-from ..whole import make_folder, write_whole
-from ..words import some
+from ..text import some
+from ..warmup import warm
+from ..workers import Progress, on_dask, on_threads
 from .experiment import Run, WorldSource, chunks, code_digest, plan, run_chunk
 from .paper import NORMAL, Data, Maps, Paper, nothing
 from .recipes import Recipe, make, note_of, usable, warm_up
@@ -44,7 +44,7 @@ def find(name: str) -> Paper:
         raise Error(f"the experiments of {name!r} are still to come: {TO_COME[name]}; there are {', '.join(PAPERS)}")
     if name not in PAPERS:
         raise Error(f"there is no paper {name!r}; {nearest(name, PAPERS)}")
-    return import_module(f".{name}", __package__).PAPER
+    return import_module(f".papers.{name}", __package__).PAPER
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ..atomic import make_folder, replaced
 from ..errors import Error, MapError
-from ..whole import make_folder, replaced
-from ..words import FORMULA_STARTS, printable
+from ..text import FORMULA_STARTS, printable
 from .columns import COLUMNS
 
 __all__ = ["Store"]

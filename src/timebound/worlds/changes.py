@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import SpecError, WorldError, at_least
 from ..kernels.edits import LogView
-from ..words import shown
+from ..text import shown
 
 __all__ = ["ChangeLog", "RandomChanges", "Schedule", "me"]
 

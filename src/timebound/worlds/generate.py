@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from timebound.errors import WorldError
-from timebound.words import shown
+from timebound.text import shown
 from timebound.worlds.attended import attended
 
 __all__ = ["GENERATORS", "caves", "corner", "maze", "random_obstacles", "rooms"]

@@ -19,10 +19,10 @@ from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
 from ..kernels.pauses import new_clock
 from ..kernels.views import GraphView
-from ..words import shown
+from ..text import shown
 from .attended import attended
 from .changes import ChangeLog
-from .mapfile import read_dimacs
+from .map_files import read_dimacs
 from .opening import check_nodes
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
 from ..kernels.pauses import new_clock
 from ..kernels.views import GridView, TerrainView
-from ..words import shown
+from ..text import shown
 from .changes import ChangeLog
-from .mapfile import passable, read_map, write_map
+from .map_files import passable, read_map, write_map
 from .rasters import IMAGES, read_bright, read_ros
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from timebound.errors import Error, MapError
-from timebound.words import shown
+from timebound.text import shown
 
 __all__ = ["LARGEST", "check_claim", "check_nodes", "file_path", "read_file", "unpacked"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ProblemError, WorldError
 from ..kernels.views import PuzzleView
-from ..words import shown
+from ..text import shown
 from .changes import ChangeLog
 
 if TYPE_CHECKING:

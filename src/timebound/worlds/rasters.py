@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from timebound.errors import MapError
-from timebound.words import shown
+from timebound.text import shown
 from timebound.worlds.opening import check_claim, read_file
 
 __all__ = ["IMAGES", "RosMap", "read_array", "read_bright", "read_ros"]

@@ -6,10 +6,10 @@ from statistics import fmean, median
 
 import numpy as np
 
-from .bench import Setting
-from .experiment import Sweep, WorldSource
-from .paper import FULL, QUICK, Data, Item, Maps, Paper
-from .report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
+from ..bench import Setting
+from ..experiment import Sweep, WorldSource
+from ..paper import FULL, QUICK, Data, Item, Maps, Paper
+from ..report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
 
 FRONTIER = "k-lrta*:commit=frontier"
 AVOIDING = "k-lrta*:commit=frontier,avoid=true"

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .bench import Setting
-from .charts import Chart, Series
-from .experiment import Sweep, WorldSource
-from .paper import FULL, QUICK, Data, Item, Maps, Rows
-from .recipes import Recipe
-from .report import BEYOND, CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
+from ..bench import Setting
+from ..charts import Chart, Series
+from ..experiment import Sweep, WorldSource
+from ..paper import FULL, QUICK, Data, Item, Maps, Rows
+from ..recipes import Recipe
+from ..report import BEYOND, CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
 
 # Those of the MovingAI maps that are 4096 x 4096 and more when enlarged four times.
 STARCRAFT = ("Cauldron", "Expedition", "Octopus", "PrimevalIsles", "TheFrozenSea")

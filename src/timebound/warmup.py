@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from .algorithms import REGISTRY, Algorithm, Spec
+from .budget import Budget
 from .databases.subgoals import SubgoalDatabase
-from .episode import Agent, AnyWorld, Budget, solve, validate
+from .episode import Agent, solve, validate
 from .errors import SpecError
 from .kernels.jit import on_compile
+from .scenarios import problems
 from .worlds.graph import Graph
 from .worlds.grid import Grid
-from .worlds.problems import problems
+from .worlds.protocol import World
 from .worlds.puzzle import TilePuzzle
 
 __all__ = ["KINDS", "Report", "ready", "warm"]
@@ -31,7 +33,7 @@ Report = Callable[[str, float, list[str]], None]
 _SIDE = 6
 
 
-def _grid() -> tuple[AnyWorld, Any, Any]:
+def _grid() -> tuple[World, Any, Any]:
     world = Grid(np.ones((_SIDE, _SIDE), bool))
     world.block((2, 2))
     world.unblock((2, 2))
@@ -39,7 +41,7 @@ def _grid() -> tuple[AnyWorld, Any, Any]:
     return world, (0, 0), (_SIDE - 1, _SIDE - 2)
 
 
-def _terrain(dearest: float) -> tuple[AnyWorld, Any, Any]:
+def _terrain(dearest: float) -> tuple[World, Any, Any]:
     costs = np.ones((_SIDE, _SIDE))
     costs[3, 1:4] = dearest
     world = Grid(costs)
@@ -49,7 +51,7 @@ def _terrain(dearest: float) -> tuple[AnyWorld, Any, Any]:
     return world, (0, 0), (_SIDE - 1, _SIDE - 2)
 
 
-def _graph() -> tuple[AnyWorld, Any, Any]:
+def _graph() -> tuple[World, Any, Any]:
     ring = np.arange(12)
     world = Graph(ring, (ring + 1) % 12, directed=False, heuristic="landmarks", landmarks=2)
     world.block(0, 1)
@@ -57,13 +59,13 @@ def _graph() -> tuple[AnyWorld, Any, Any]:
     return world, 0, 5
 
 
-def _puzzle() -> tuple[AnyWorld, Any, Any]:
+def _puzzle() -> tuple[World, Any, Any]:
     world = TilePuzzle(3, 3)
     world.states = 32  # so little room that the table must grow, which has a kernel of its own
     return world, (3, 1, 2, 4, 0, 5, 6, 7, 8), world.solved
 
 
-KINDS: dict[str, Callable[[], tuple[AnyWorld, Any, Any]]] = {
+KINDS: dict[str, Callable[[], tuple[World, Any, Any]]] = {
     "grid": _grid,
     "terrain": lambda: _terrain(9.0),
     "steep terrain": lambda: _terrain(500.0),  # costs so far apart that the open list is a heap
@@ -98,9 +100,9 @@ def warm(
 
 def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str, Callable[[], object]]]:
     for kind in kinds:
-        made: list[tuple[AnyWorld, Any, Any]] = []
+        made: list[tuple[World, Any, Any]] = []
 
-        def make(kind: str = kind, made: list[tuple[AnyWorld, Any, Any]] = made) -> None:
+        def make(kind: str = kind, made: list[tuple[World, Any, Any]] = made) -> None:
             made.append(KINDS[kind]())
 
         yield f"{kind}: build and edit", make
@@ -128,14 +130,14 @@ def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str,
         yield f"{kind}: check and draw problems", lambda: _rest(world, start, goal)  # noqa: B023
 
 
-def _rest(world: AnyWorld, start: Any, goal: Any) -> None:
+def _rest(world: World, start: Any, goal: Any) -> None:
     result = solve(world, start, goal, "a*", optimal="compute")
     validate(world, result.path if world.table != "hashed" else [tuple(p) for p in result.path.tolist()])
     next(problems(world, 1, seed=1))
 
 
 def ready(
-    world: AnyWorld,
+    world: World,
     start: Any,
     goal: Any,
     spec: str | Spec,

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MapError, SpecError, WorldError, at_least, check_world
-from ..words import shown
-from .mapfile import read_scen
-from .opening import file_path
+from .episode import Agent
+from .errors import MapError, SpecError, WorldError, at_least, check_world
+from .text import shown
+from .worlds.map_files import read_scen
+from .worlds.opening import file_path
 
 if TYPE_CHECKING:
-    from ..episode import AnyWorld
-    from .grid import Grid
+    from .worlds.grid import Grid
+    from .worlds.protocol import World
 
 __all__ = ["Problem", "Scenario", "maps_folder", "problems", "spread"]
 
@@ -35,7 +36,7 @@ class Problem:
     optimal: float | None = None
 
 
-def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float] | None = None) -> Iterator[Problem]:
+def problems(world: World, n: int, *, seed: int = 0, cost: tuple[float, float] | None = None) -> Iterator[Problem]:
     """Draw ``n`` solvable problems: start and goal at random, kept if the optimal cost lies in ``cost``.
 
     That is how the papers draw theirs. The same seed gives the same problems. Start and goal differ.
@@ -46,8 +47,6 @@ def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float
     >>> len(drawn), all(10 <= problem.optimal <= 20 for problem in drawn)
     (5, True)
     """
-    from ..episode import Agent
-
     check_world(world)
     try:
         low, high = cost if cost is not None else (0.0, np.inf)
@@ -72,7 +71,7 @@ def problems(world: AnyWorld, n: int, *, seed: int = 0, cost: tuple[float, float
             raise WorldError(f"{_TRIES} random pairs gave no problem with a cost from {low:g} to {high:g}{those}")
 
 
-def _pairs(world: AnyWorld, random: np.random.Generator, high: float) -> Iterator[tuple[int, int]]:
+def _pairs(world: World, random: np.random.Generator, high: float) -> Iterator[tuple[int, int]]:
     """Random pairs of different states, less those that are known without a search not to do."""
     left = _TRIES
     for _ in range(_TRIES):
@@ -85,12 +84,9 @@ def _pairs(world: AnyWorld, random: np.random.Generator, high: float) -> Iterato
 
 
 def maps_folder() -> Path | None:
-    """The MovingAI maps, if they are at hand: ``$TIMEBOUND_MAPS``, or ``../shared/movingai`` beside the project."""
+    """The folder of MovingAI maps that ``$TIMEBOUND_MAPS`` names, if it is there."""
     named = os.environ.get("TIMEBOUND_MAPS")
-    if named:
-        return Path(named) if Path(named).is_dir() else None
-    beside = Path(__file__).resolve().parents[4] / "shared" / "movingai"
-    return beside if beside.is_dir() else None
+    return Path(named) if named and Path(named).is_dir() else None
 
 
 class Scenario:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from timebound.atomic import write_whole
 from timebound.errors import MapError
-from timebound.whole import write_whole
 from timebound.worlds.opening import check_nodes, read_file, unpacked
 
 __all__ = [

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..charts import Chart, Series
+from ..experiment import Sweep, WorldSource
+from ..paper import QUICK, Data, Item, Maps, Paper
+from ..report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
 from . import knn
-from .charts import Chart, Series
-from .experiment import Sweep, WorldSource
-from .paper import QUICK, Data, Item, Maps, Paper
-from .report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
 
 SIZES = (32, 64, 125, 250, 500, 1000)
 RIVALS = {"ribs": (10.0, 1.0), "lrta*": (0.14, 1.5)}  # the paper's fits: factor and exponent

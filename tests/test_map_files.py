@@ -24,7 +24,7 @@ from PIL import Image
 import timebound as tb
 from timebound.errors import MapError
 from timebound.lab.bench import open_world
-from timebound.worlds.mapfile import (
+from timebound.worlds.map_files import (
     BLOCKED,
     PASSABLE,
     ScenarioLine,
