@@ -296,7 +296,7 @@ class Trial:
         demand(budget is None or result.expansions_per_move.max(initial=0) <= budget, "over budget")
         told, made = int(result.expansions_per_move.sum()), result.expansions - result.learning_expansions
         # A tick that was interrupted, and then had nothing more to do because the goal was blocked, is not told yet.
-        half_way = bool(self.agent._note["deciding"][0])
+        half_way = bool(self.agent._record["deciding"][0])
         demand(told == made or (half_way and told < made), "expansions", told, made)
 
 

@@ -384,7 +384,7 @@ def test_an_answer_is_what_the_agent_walks(small_rounds: None) -> None:
     """Off-line and on-line agree; walks are legal, arrive, and cost what was said, or little more."""
     world = rooms()
     database = tb.prepare(world, None, records=300 if COMPILED else 8, seed=1, coverage=True)
-    inquiry, climb = trails.new_inquiry(10, len(database.records.cells)), coverage.records(climbing.CLIMB)
+    inquiry, climb = trails.new_inquiry(10, len(database.records.cells)), coverage.new_record(climbing.CLIMB)
     changed = 0
     for problem in tb.problems(world, 60 if COMPILED else 4, seed=4):
         start, goal = world.state_of(problem.start), world.state_of(problem.goal)

@@ -83,11 +83,11 @@ def test_decisions_are_paused(spec: str) -> None:
     middles = 0
     run = tb.episode.loop.run
     while not agent.done and middles < 5:
-        arrays = agent._trail.page, agent._spent.page, agent._note, agent._clock
+        arrays = agent._trail.page, agent._spent.page, agent._record, agent._clock
         status = run(agent._view, agent._planner.state, *arrays, 1, tb.episode.UNLIMITED, 0, tb.episode.UNLIMITED)
         if status == tb.episode.loop.GROW_ALGORITHM:
             agent._planner.enlarge()
-        middles += status == tb.episode.loop.PAUSED and bool(agent._note["deciding"][0])
+        middles += status == tb.episode.loop.PAUSED and bool(agent._record["deciding"][0])
     assert middles == 5
 
 

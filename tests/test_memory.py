@@ -21,7 +21,6 @@ from timebound.kernels.learned import cramped, enlarged, learn, new_values, valu
 from timebound.kernels.learning import dijkstra_inwards, from_best, teach
 from timebound.kernels.lookahead import LOOK, a_star, new_space
 from timebound.kernels.memory import reserved
-from timebound.kernels.pauses import new_clock
 from timebound.kernels.tables import (
     around,
     beside,
@@ -33,7 +32,8 @@ from timebound.kernels.tables import (
     state_of,
     word_of,
 )
-from timebound.kernels.workspace import Workspace, records
+from timebound.kernels.ticks import new_clock
+from timebound.kernels.workspace import Workspace, new_record
 
 SEARCHES = ("a*", "tba*", "tba*:shortcut=true", "tb-wa*", "rtb-wa*", "ribs", "k-lrta*", "lrta*:depth=3", "rtaa*")
 
@@ -208,7 +208,7 @@ def look_and_learn(world, values, space, note, s, limit, weight, clock, deadline
 
 
 def learned_by(world: tb.Grid, start: int, goal: int, limit: int, weight: int, deadline: int) -> dict[int, int]:
-    values, note = new_values(4, 1024), records(LOOK)
+    values, note = new_values(4, 1024), new_record(LOOK)
     note["goal"] = goal
     clock = new_clock()
     clock[2] = 0  # never pause

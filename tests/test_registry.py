@@ -316,7 +316,7 @@ import numpy as np
 from ..kernels.layout import COUNTS, INFINITE
 from ..kernels.loop import NO_WAY, decide
 from ..kernels.views import aim, degree, estimate, locate, successor
-from ..kernels.workspace import records
+from ..kernels.workspace import new_record
 from .registry import Algorithm
 
 
@@ -328,7 +328,7 @@ class Wanderer(NamedTuple):
 
 
 @decide.on(Wanderer)
-def _decide(algorithm, world, clock, s, limit, deadline):
+def _decide(algorithm, world, s, tick):
     best = np.int64(INFINITE)
     target = aim(world, algorithm.goal[0])
     for i in range(degree(world, s)):
@@ -344,7 +344,7 @@ def _decide(algorithm, world, clock, s, limit, deadline):
 
 class WandererPlanner:
     def __init__(self, goal):
-        self.state = Wanderer(records(COUNTS), np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([goal]))
+        self.state = Wanderer(new_record(COUNTS), np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([goal]))
 
     def enlarge(self): ...
 

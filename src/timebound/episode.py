@@ -17,8 +17,8 @@ from .kernels import loop
 from .kernels.best_first import SEARCH
 from .kernels.layout import COUNTS, WEIGHT_ONE
 from .kernels.paths import count_non_optimal, walk
-from .kernels.pauses import PATIENCE, new_clock, wind
-from .kernels.workspace import Workspace, records
+from .kernels.ticks import PATIENCE, new_clock, wind
+from .kernels.workspace import Workspace, new_record
 from .result import Convergence, Result, Validation, plain_point
 from .text import shown
 from .worlds.changes import Schedule, me
@@ -147,9 +147,9 @@ class Agent:
         self._patience = PATIENCE
         self._memory_bytes = 0
         self._proved = -1  # the world's edit count when the goal was proved to be out of reach
-        self._note = records(loop.EPISODE)
-        self._note["position"], self._note["goal"], self._note["commit"] = here, there, commit
-        self._note["status"] = loop.REACHED if here == there else loop.ACTIVE
+        self._record = new_record(loop.EPISODE)
+        self._record["position"], self._record["goal"], self._record["commit"] = here, there, commit
+        self._record["status"] = loop.REACHED if here == there else loop.ACTIVE
         self._limit = self.budget.expansions or UNLIMITED
         time_limit = self.budget.milliseconds
         self._nanoseconds = max(1, round(time_limit * 1e6)) if time_limit is not None else 0
@@ -190,7 +190,7 @@ class Agent:
     @property
     def status(self) -> str:
         """``active``, ``reached``, ``unreachable`` (in the world as it is now) or ``move-limit``."""
-        status = int(self._note["status"][0])
+        status = int(self._record["status"][0])
         if status in (loop.ACTIVE, loop.UNREACHABLE) and not self.world.is_open(self._goal):
             return "unreachable"
         if status == loop.UNREACHABLE and self.world.changes.edited[0] != self._proved:
@@ -200,27 +200,27 @@ class Agent:
     @property
     def goal(self) -> Any:
         """Where the agent wants to be."""
-        return self.world.point_of(int(self._note["goal"][0]))
+        return self.world.point_of(int(self._record["goal"][0]))
 
     @property
     def position(self) -> Any:
         """Where the agent is."""
-        return self.world.point_of(int(self._note["position"][0]))
+        return self.world.point_of(int(self._record["position"][0]))
 
     @property
     def moves(self) -> int:
         """How many moves it has made."""
-        return int(self._note["moves"][0])
+        return int(self._record["moves"][0])
 
     @property
     def ticks(self) -> int:
         """How many ticks have passed: moves and waits."""
-        return int(self._note["ticks"][0])
+        return int(self._record["ticks"][0])
 
     @property
     def cost(self) -> float:
         """What its moves have cost."""
-        return float(self._note["cost"][0] + self._note["cost_rest"][0])
+        return float(self._record["cost"][0] + self._record["cost_rest"][0])
 
     @property
     def expansions(self) -> int:
@@ -230,7 +230,7 @@ class Agent:
     @property
     def planning_seconds(self) -> float:
         """How long it has been planning."""
-        return float(self._note["nanoseconds"][0]) * 1e-9
+        return float(self._record["nanoseconds"][0]) * 1e-9
 
     @_one_thread
     def ahead(self) -> Any:
@@ -247,7 +247,7 @@ class Agent:
         if self.done:
             return self.world.points_of(np.empty(0, np.int64))
         if hasattr(self._planner, "ahead"):
-            return self.world.points_of(self._planner.ahead(self._view, int(self._note["position"][0])))
+            return self.world.points_of(self._planner.ahead(self._view, int(self._record["position"][0])))
         return self.world.points_of(state.route[state.plan[0] : state.plan[1]].copy())
 
     def step(self) -> Any:
@@ -285,15 +285,15 @@ class Agent:
                 self._release = weakref.finalize(self, _give_back, planner, self._hands)
         else:
             self._release()
-            self._borrow(int(self._note["goal"][0]))
-        kept = {name: int(self._note[name][0]) for name in ("goal", "commit")}
-        self._note[:] = 0
+            self._borrow(int(self._record["goal"][0]))
+        kept = {name: int(self._record[name][0]) for name in ("goal", "commit")}
+        self._record[:] = 0
         for name, value in kept.items():
-            self._note[name] = value
+            self._record[name] = value
         self._trail, self._spent = Diary(), Diary()
         self._trail.page[0] = here
-        self._note["position"] = here
-        self._note["status"] = loop.REACHED if here == kept["goal"] else loop.ACTIVE
+        self._record["position"] = here
+        self._record["status"] = loop.REACHED if here == kept["goal"] else loop.ACTIVE
         return self
 
     @_one_thread
@@ -301,9 +301,9 @@ class Agent:
         """Let so many ticks pass without planning or moving; they count as waits."""
         countable("ticks", ticks, _LONGEST_WAIT)
         self._spent.add_zeros(self.ticks, ticks)
-        self._note["spent_from"] = self._spent.begins
-        self._note["lag"] += ticks if self.moves == 0 else 0
-        self._note["ticks"] += ticks
+        self._record["spent_from"] = self._spent.begins
+        self._record["lag"] += ticks if self.moves == 0 else 0
+        self._record["ticks"] += ticks
         return self
 
     @_one_thread
@@ -311,7 +311,7 @@ class Agent:
         last = self.ticks + ticks
         changes = self.world.changes
         changes.catch_up()
-        if not self.done and int(self._note["status"][0]) == loop.UNREACHABLE:
+        if not self.done and int(self._record["status"][0]) == loop.UNREACHABLE:
             self._wake()
         while not self.done and self.ticks < last:
             changes.catch_up()
@@ -322,8 +322,8 @@ class Agent:
             finally:
                 changes.leave(self)
             if status == loop.GROW_DIARY:
-                self._note["trail_from"] = self._trail.turn(self.moves + 1)
-                self._note["spent_from"] = self._spent.turn(self.ticks)
+                self._record["trail_from"] = self._trail.turn(self.moves + 1)
+                self._record["spent_from"] = self._spent.turn(self.ticks)
             elif status == loop.OVER_BUDGET:
                 spent = int(self._spent.first(self.ticks)[-1])
                 raise AssertionError(f"{self.spec} expanded {spent} states on one move, above its budget {self.budget}")
@@ -333,7 +333,7 @@ class Agent:
                 break
             elif status == loop.UNREACHABLE:
                 self._wake()
-        if self._note["status"][0] != loop.ACTIVE and self.done and self._release.alive:
+        if self._record["status"][0] != loop.ACTIVE and self.done and self._release.alive:
             # The arrays go to the next agent; only their size is remembered.
             self._memory_bytes = self._planner.memory_bytes()
             self._release()
@@ -349,7 +349,7 @@ class Agent:
                 self._planner.state,
                 self._trail.page,
                 self._spent.page,
-                self._note,
+                self._record,
                 self._clock,
                 last - self.ticks,
                 self._limit,
@@ -358,18 +358,18 @@ class Agent:
             )
             if status == loop.GROW_ALGORITHM:
                 self._planner.enlarge()
-            elif status != loop.PAUSED or not self._note["deciding"][0]:
+            elif status != loop.PAUSED or not self._record["deciding"][0]:
                 return int(status)
 
     def _wake(self) -> None:
         """The world has changed since the proof that there is no way: go on as a new search, with the same books."""
         self._begin_anew()
-        self._note["status"] = loop.ACTIVE
+        self._record["status"] = loop.ACTIVE
 
     def _begin_anew(self) -> None:
-        self._note["pending"] = 0
+        self._record["pending"] = 0
         self._release()
-        self._borrow(int(self._note["goal"][0]), self._planner.state.counts)
+        self._borrow(int(self._record["goal"][0]), self._planner.state.counts)
 
     @_one_thread
     def result(self, optimal: float | str | None = None, *, non_optimal: bool | None = None) -> Result:
@@ -384,7 +384,7 @@ class Agent:
         best = self._optimum(optimal, trail)
         wrong = None
         if (optimal == "compute" and best is not None) if non_optimal is None else non_optimal:
-            wrong = _non_optimal_moves(self.world, trail, int(self._note["goal"][0]))
+            wrong = _non_optimal_moves(self.world, trail, int(self._record["goal"][0]))
         cost = self.cost
         ratio = None
         back_moves = int(counts["back_moves"][0])
@@ -398,7 +398,7 @@ class Agent:
             cost=cost,
             moves=self.moves,
             waits=self.ticks - self.moves,
-            first_move_lag=int(self._note["lag"][0]),
+            first_move_lag=int(self._record["lag"][0]),
             expansions=self.expansions,
             expansions_per_move=self._spent.first(self.ticks),
             learning_expansions=int(counts["learning"][0]),
@@ -409,7 +409,7 @@ class Agent:
             restarts=int(counts["restarts"][0]),
             astray=int(counts["astray"][0]),
             planning_seconds=self.planning_seconds,
-            memory_states=int(self._note["peak"][0]),
+            memory_states=int(self._record["peak"][0]),
             memory_bytes=self._planner.memory_bytes() if self._release.alive else self._memory_bytes,
             optimal=best,
             suboptimality=ratio,
@@ -421,7 +421,7 @@ class Agent:
             return None
         if not isinstance(optimal, str):
             return float(optimal)
-        start, goal = (self.world.point_of(int(state)) for state in (trail[0], self._note["goal"][0]))
+        start, goal = (self.world.point_of(int(state)) for state in (trail[0], self._record["goal"][0]))
         try:
             return _optimum(self.world, start, goal)
         except ProblemError:  # an edit has since walled in the very cell
@@ -452,7 +452,7 @@ def _non_optimal_moves(world: World, trail: np.ndarray, goal: int) -> int | None
     if not world.undirected or world.table == "hashed":
         return None
     view, workspace = world.view_for(goal), Workspace.of(world)
-    search, counts = records(SEARCH), records(COUNTS)
+    search, counts = new_record(SEARCH), new_record(COUNTS)
     search["g_weight"], search["reopen"] = WEIGHT_ONE, 1
     clock = new_clock()
     try:

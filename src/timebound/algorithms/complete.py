@@ -24,7 +24,7 @@ from ..kernels.layout import COUNTS, EXHAUSTED, GROW, PAUSED, RUNNING, WEIGHT_MA
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.tables import state_of
 from ..kernels.views import edits
-from ..kernels.workspace import Workspace, enlarged_at_front, records
+from ..kernels.workspace import Workspace, enlarged_at_front, new_record
 from .registry import Algorithm, Parameter, World
 
 TRACE_STEPS = 10  # parents followed for the price of one expansion
@@ -51,7 +51,10 @@ class CompleteSearch(NamedTuple):
 
 
 @decide.on(CompleteSearch)
-def _decide(algorithm, world, clock, s, limit, deadline):
+def _decide(algorithm, world, s, tick):
+    limit = tick.limit
+    deadline = tick.deadline
+    clock = tick.clock
     table = algorithm.table
     note = algorithm.search[0]
     progress = algorithm.progress[0]
@@ -104,7 +107,7 @@ class BestFirstPlanner:
 
     def __init__(self, world: World, goal: int, g_weight: float, h_weight: float, reopen: bool) -> None:
         self._workspace = Workspace.of(world)
-        search = records(SEARCH)
+        search = new_record(SEARCH)
         search["goal"] = goal
         # Rounding a weight down keeps the promise w c*.
         search["g_weight"] = int(g_weight * WEIGHT_ONE)
@@ -115,8 +118,8 @@ class BestFirstPlanner:
             self._workspace.table,
             self._workspace.queue,
             search,
-            records(PROGRESS),
-            records(COUNTS),
+            new_record(PROGRESS),
+            new_record(COUNTS),
             route,
             np.full(2, len(route)),
         )

@@ -16,9 +16,9 @@ import numpy as np
 from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
-from ..kernels.pauses import stride, tired
+from ..kernels.ticks import stride, tired
 from ..kernels.views import aim, degree, edits, estimate, locate, successor
-from ..kernels.workspace import records
+from ..kernels.workspace import new_record
 from .registry import Algorithm, World
 
 DEEPENING = np.dtype(
@@ -48,7 +48,10 @@ class Deepening(NamedTuple):
 
 
 @decide.on(Deepening)
-def _decide(algorithm, world, clock, s, limit, deadline):
+def _decide(algorithm, world, s, tick):
+    limit = tick.limit
+    deadline = tick.deadline
+    clock = tick.clock
     note = algorithm.note[0]
     plan = algorithm.plan
     if not note.begun or note.edits != edits(world):
@@ -156,13 +159,13 @@ class DeepeningPlanner:
 
     def __init__(self, world: World, goal: int) -> None:
         size = 256
-        note = records(DEEPENING)
+        note = new_record(DEEPENING)
         note["goal"] = goal
         self.state = Deepening(
             note,
             np.zeros(size, np.int64),
             np.zeros(size, np.int64),
-            records(COUNTS),
+            new_record(COUNTS),
             np.zeros(size, np.int64),
             np.zeros(2, np.int64),
         )

@@ -53,7 +53,7 @@ from ..kernels.learning import (
 from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.views import edits, widest
-from ..kernels.workspace import records
+from ..kernels.workspace import new_record
 from .learner import Learner, first_room
 from .registry import Algorithm, Parameter, World
 
@@ -85,7 +85,10 @@ class LocalSearch(NamedTuple):
 
 
 @decide.on(LocalSearch)
-def _decide(algorithm, world, clock, s, limit, deadline):
+def _decide(algorithm, world, s, tick):
+    limit = tick.limit
+    deadline = tick.deadline
+    clock = tick.clock
     values = algorithm.values
     space = algorithm.space
     plan = algorithm.plan
@@ -164,7 +167,7 @@ class LocalSearchPlanner(Learner):
     ) -> None:
         timed = budget.milliseconds is not None
         super().__init__(world, goal, timed)
-        local = records(LOCAL)
+        local = new_record(LOCAL)
         local["rule"], local["frontier"], local["avoid"] = rule, commit == "frontier", avoid
         local["weight"] = int(weight * WEIGHT_ONE)
         slots, arcs = first_room(budget.expansions, int(widest(world.view)), timed)

@@ -43,11 +43,11 @@ from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learned import LearnedValues, cramped, new_values
 from ..kernels.learning import FORGET, VALUES, hopeless, must_forget, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
-from ..kernels.pauses import stride, tired
 from ..kernels.records import STACK, Records, most_similar
+from ..kernels.ticks import stride, tired
 from ..kernels.trails import Inquiry, Trails, new_inquiry, next_climb, reset
 from ..kernels.views import aim, estimate, locate
-from ..kernels.workspace import records
+from ..kernels.workspace import new_record
 from .learner import Learner
 from .registry import Algorithm, Parameter, World
 
@@ -98,7 +98,10 @@ class NearestNeighbours(NamedTuple):
 
 
 @decide.on(NearestNeighbours)
-def _decide(algorithm, world, clock, s, limit, deadline):
+def _decide(algorithm, world, s, tick):
+    limit = tick.limit
+    deadline = tick.deadline
+    clock = tick.clock
     values = algorithm.values
     note = algorithm.note[0]
     learner = algorithm.learner[0]
@@ -298,13 +301,13 @@ class KnnPlanner(Learner):
                 "this database was made for a map of another size, or for other rules; make one with timebound prepare"
             )
         self._database, self._candidates = database, candidates
-        quest = records(QUEST)
+        quest = new_record(QUEST)
         quest["goal"], quest["record"], quest["stage"] = goal, -1, ASK
         quest["candidates"], quest["climb_limit"], quest["retry"] = candidates, climb, retry
         self._common["note"]["goal"] = -1
         self.state = NearestNeighbours(
             quest=quest,
-            climb=records(CLIMB),
+            climb=new_record(CLIMB),
             records=database.records,
             inquiry=self._borrow(),
             found=np.zeros(candidates, np.int64),

@@ -10,7 +10,7 @@ from ..kernels.layout import COUNTS, INFINITE, STAMP_MAX
 from ..kernels.learned import LearnedValues, enlarged, load_growth, new_values
 from ..kernels.learning import FORGET, LEARNER, SPACE
 from ..kernels.lookahead import LOOK, new_space
-from ..kernels.workspace import records
+from ..kernels.workspace import new_record
 from .registry import World
 
 __all__ = ["Learner"]
@@ -31,7 +31,7 @@ class Learner:
         self._states = 0 if world.table == "hashed" else world.states
         self._timed = timed
         load_growth()
-        note, learner = records(LOOK), records(LEARNER)
+        note, learner = new_record(LOOK), new_record(LEARNER)
         note["goal"] = goal
         learner["edits"] = -1
         self._common = {
@@ -39,7 +39,7 @@ class Learner:
             "note": note,
             "learner": learner,
             "log": world.changes.view,
-            "counts": records(COUNTS),
+            "counts": new_record(COUNTS),
             "plan": np.zeros(2, np.int64),
         }
 

@@ -38,7 +38,7 @@ from ..kernels.learning import FORGET, SPACE, VALUES, abandoned, hopeless, mini_
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.views import GraphView, GridView, TerrainView, widest
-from ..kernels.workspace import records
+from ..kernels.workspace import new_record
 from .learner import Learner
 from .registry import Algorithm, Parameter, World
 
@@ -67,7 +67,10 @@ class LearningRealTime(NamedTuple):
 
 
 @decide.on(LearningRealTime)
-def _decide(algorithm, world, clock, s, limit, deadline):
+def _decide(algorithm, world, s, tick):
+    limit = tick.limit
+    deadline = tick.deadline
+    clock = tick.clock
     values = algorithm.values
     note = algorithm.note[0]
     learner = algorithm.learner[0]
@@ -137,7 +140,7 @@ class LrtaPlanner(Learner):
 
     def __init__(self, world: World, goal: int, depth: int, gmax: float, gamma: float) -> None:
         super().__init__(world, goal)
-        note = records(DEPTH)
+        note = new_record(DEPTH)
         note["depth"], note["gmax"], note["gamma"] = depth, _reach(world, gmax), max(1, round(gamma * WEIGHT_ONE))
         slots = 64 if depth == 1 and gmax == 0 else 1024
         self.state = LearningRealTime(

@@ -27,7 +27,7 @@ from ..kernels.learned import LearnedValues, cramped
 from ..kernels.learning import FORGET, VALUES, hopeless, look_around, must_forget, offer, sweep, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.views import edits
-from ..kernels.workspace import records
+from ..kernels.workspace import new_record
 from .learner import Learner
 from .registry import Algorithm, Parameter, World
 
@@ -58,7 +58,9 @@ class Prioritized(NamedTuple):
 
 
 @decide.on(Prioritized)
-def _decide(algorithm, world, clock, s, limit, deadline):
+def _decide(algorithm, world, s, tick):
+    limit = tick.limit
+    clock = tick.clock
     values = algorithm.values
     states = algorithm.queue_states
     rises = algorithm.queue_rises
@@ -118,7 +120,7 @@ class PrioritizedPlanner(Learner):
         self.state = Prioritized(
             queue_states=np.zeros(queue, np.int64),
             queue_rises=np.zeros(queue, np.int64),
-            sweep=records(SWEEP),
+            sweep=new_record(SWEEP),
             route=np.zeros(1, np.int64),
             **self._common,
         )

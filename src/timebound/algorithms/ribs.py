@@ -60,7 +60,7 @@ from ..kernels.views import (
     successor,
     widest,
 )
-from ..kernels.workspace import records
+from ..kernels.workspace import new_record
 from .registry import Algorithm, World
 from .time_bounded import needs_both_ways
 
@@ -115,7 +115,8 @@ def _linked_number(world, i, t, s):
 
 
 @decide.on(Deepening)
-def _decide(algorithm, world, clock, s, limit, deadline):
+def _decide(algorithm, world, s, tick):
+    limit = tick.limit
     table = algorithm.table
     note = algorithm.note[0]
     counts = algorithm.counts[0]
@@ -260,14 +261,14 @@ class DeepeningPlanner:
         load_growth()
         slots = 1024
         table = new_hashed(slots, sparse=4)
-        note = records(ROUND)
+        note = new_record(ROUND)
         note["goal"] = goal
         self.state = Deepening(
             table,
             reserved(slots),
             reserved(slots),
             note,
-            records(COUNTS),
+            new_record(COUNTS),
             np.zeros(1, np.int64),
             np.zeros(2, np.int64),
         )

@@ -57,10 +57,10 @@ from ..kernels.layout import (
 )
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.memory import reserved
-from ..kernels.pauses import stride, tired
 from ..kernels.tables import intern, state_of, word_of
+from ..kernels.ticks import stride, tired
 from ..kernels.views import aim, cost_between, degree, edits, estimate, locate, successor
-from ..kernels.workspace import Workspace, records
+from ..kernels.workspace import Workspace, new_record
 from .registry import Algorithm, Parameter, World
 
 FOLLOW = np.dtype(
@@ -122,7 +122,10 @@ class TimeBounded(NamedTuple):
 
 
 @decide.on(TimeBounded)
-def _decide(algorithm, world, clock, s, limit, deadline):
+def _decide(algorithm, world, s, tick):
+    limit = tick.limit
+    deadline = tick.deadline
+    clock = tick.clock
     table = algorithm.table
     queue = algorithm.queue
     paths = algorithm.paths
@@ -532,7 +535,7 @@ class TimeBoundedPlanner:
         self._cut = Workspace.of(world, real_time=True) if shortcuts else self._workspace
         # No path has more states than the world, where they can be counted.
         longest = 1024 if world.table == "hashed" else world.states + 1
-        search, follow, cut = records(SEARCH), records(FOLLOW), records(SEARCH)
+        search, follow, cut = new_record(SEARCH), new_record(FOLLOW), new_record(SEARCH)
         cut["g_weight"] = cut["h_weight"] = WEIGHT_ONE
         cut["reopen"] = 1
         search["goal"] = goal
@@ -560,8 +563,8 @@ class TimeBoundedPlanner:
             self._cut.table,
             self._cut.queue,
             cut,
-            records(COUNTS),
-            records(COUNTS),
+            new_record(COUNTS),
+            new_record(COUNTS),
             np.empty(64, np.int64),
             np.zeros(2, np.int64),
         )

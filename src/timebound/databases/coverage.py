@@ -25,7 +25,7 @@ from ..errors import WorldError
 from ..kernels.climbing import CLIMB
 from ..kernels.records import tree_path
 from ..kernels.trails import GRAIN, LEAF, TIERS, Trails, answer, compress_both, distances, new_inquiry, no_trails
-from ..kernels.workspace import records
+from ..kernels.workspace import new_record
 from ..workers import Progress, on_dask, on_threads, scheduler
 from ..worlds.grid import Grid
 from .checks import LONGEST, free_cells, rising_within
@@ -201,7 +201,7 @@ class Finder(Maker):
     def __init__(self, world: Grid) -> None:
         super().__init__(world)
         self._popular = np.zeros(world.states, np.int32)
-        self._inquiry, self._climb = new_inquiry(ASKED[0], 1), records(CLIMB)
+        self._inquiry, self._climb = new_inquiry(ASKED[0], 1), new_record(CLIMB)
 
     def missing(self, search: Search, known: Trails) -> tuple[list[Trail], int]:
         """Problems of one tree that neither ``known`` nor the records before them answer, and how many were tried."""

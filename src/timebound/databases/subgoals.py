@@ -33,10 +33,10 @@ from ..kernels.best_first import SEARCH
 from ..kernels.climbing import compress
 from ..kernels.jit import sources_digest
 from ..kernels.layout import COUNTS, GROW, PAUSED, WEIGHT_ONE
-from ..kernels.pauses import new_clock
 from ..kernels.records import Records, grow_tree, optimal_path, tree_path
+from ..kernels.ticks import new_clock
 from ..kernels.trails import Trails, no_trails
-from ..kernels.workspace import Workspace, records
+from ..kernels.workspace import Workspace, new_record
 from ..workers import Progress, on_dask, on_threads
 from ..worlds.grid import Grid
 from . import files
@@ -214,7 +214,7 @@ class Maker:
         self._world = world
         self._parts = world.parts()
         self._workspace = Workspace.of(world)
-        self._search, self._counts = records(SEARCH), records(COUNTS)
+        self._search, self._counts = new_record(SEARCH), new_record(COUNTS)
         self._path, self._subgoals = np.empty(4096, np.int64), np.empty(4096, np.int64)
 
     def close(self) -> None:

@@ -29,9 +29,9 @@ from .layout import (
     STAMP_SHIFT,
     WEIGHT_SHIFT,
 )
-from .pauses import stride, tired
 from .queues import clear, crowded, likely_next, pop, push, resume, settle, suspend, top
 from .tables import around, beside, full, intern, parent_of, renew, state_of, word_of, write
+from .ticks import stride, tired
 from .views import (
     GraphView,
     GridView,

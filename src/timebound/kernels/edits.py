@@ -8,7 +8,7 @@ import numpy as np
 
 from .jit import generic, inlined, kernel, now_ns
 from .layout import COLS, INFINITE, ROWS
-from .pauses import rest, stride, tired
+from .ticks import rest, stride, tired
 from .views import VECTOR, GraphView, GridView, PuzzleView, TerrainView, estimate, horizon, locate, successor
 
 __all__ = [

@@ -7,8 +7,8 @@ import numpy as np
 from .edits import NODE_SHIFT, log_change
 from .jit import kernel, now_ns
 from .layout import INFINITE
-from .pauses import rest, stride, tired
 from .queues import HeapQueue, clear, pop, push, resume, settle, suspend
+from .ticks import rest, stride, tired
 
 __all__ = ["distances_from", "log_edit"]
 

@@ -22,7 +22,7 @@ from .jit import at, inlined, now_ns
 from .layout import PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
 from .learned import learn, learned
 from .lookahead import DEAD, LOOKING, SETTLING, TEACHING, best_on_frontier, heapify, pop, push
-from .pauses import stride, tired
+from .ticks import stride, tired
 from .views import aim, degree, edits, estimate, locate, moved, successor
 
 __all__ = [

@@ -24,8 +24,8 @@ from .jit import at, inlined, now_ns
 from .layout import EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_SHIFT
 from .learned import learned, value_of
 from .memory import reserved
-from .pauses import stride, tired
 from .tables import HashedTable, full, intern, new_hashed, renew
+from .ticks import stride, tired
 from .views import aim, degree, estimate, locate, moved, successor, widest
 
 __all__ = [

@@ -18,7 +18,7 @@ import numpy as np
 
 from .jit import busy_ns, generic, inlined, kernel, now_ns
 from .paths import add_exactly
-from .pauses import rest, stride, tired
+from .ticks import Tick, rest, stride, tired
 from .views import length, waiting
 
 __all__ = ["EPISODE", "NEEDS_ROOM", "NOT_YET", "NO_WAY", "decide", "run"]
@@ -57,8 +57,8 @@ _TICKS = 64  # between two looks at the clock, if they are short
 
 
 @generic
-def decide(algorithm, world, clock, s, limit, deadline):
-    """Plan for an agent at ``s`` with at most ``limit`` expansions, until ``deadline`` (nanoseconds; 0 for none).
+def decide(algorithm, world, s, tick):
+    """Plan for an agent at ``s`` within the limits of the tick.
 
     Returns how many states are ready in ``route``, or NO_WAY, or NEEDS_ROOM or NOT_YET to be called again in the same
     tick.
@@ -80,65 +80,70 @@ def run(world, algorithm, trail, spent, episode, clock, ticks, limit, nanosecond
 
 
 @inlined
-def _act(world, algorithm, trail, spent, note, clock, ticks, limit, nanoseconds, move_limit):
+def _act(world, algorithm, trail, spent, episode, clock, ticks, limit, nanoseconds, move_limit):
     counts = algorithm.counts[0]
     plan = algorithm.plan
     route = algorithm.route
-    first_tick = note.ticks
+    first_tick = episode.ticks
     last_tick = first_tick + ticks
     look_at = first_tick + min(_TICKS, stride(clock))
     look_after = counts.expanded + stride(clock)
     # After each tick it gives way to whoever waits to edit the world; the caller then calls again.
-    while note.status == ACTIVE and note.ticks < last_tick and (note.ticks == first_tick or not waiting(world)):
-        if note.moves + 1 - note.trail_from >= trail.shape[0] or note.ticks - note.spent_from >= spent.shape[0]:
+    while (
+        episode.status == ACTIVE and episode.ticks < last_tick and (episode.ticks == first_tick or not waiting(world))
+    ):
+        if (
+            episode.moves + 1 - episode.trail_from >= trail.shape[0]
+            or episode.ticks - episode.spent_from >= spent.shape[0]
+        ):
             return GROW_DIARY
-        if note.ticks > first_tick and (note.ticks >= look_at or counts.expanded >= look_after):
-            look_at = note.ticks + min(_TICKS, stride(clock))
+        if episode.ticks > first_tick and (episode.ticks >= look_at or counts.expanded >= look_after):
+            look_at = episode.ticks + min(_TICKS, stride(clock))
             look_after = counts.expanded + stride(clock)
             if tired(clock):
                 return PAUSED
-        s = note.position
-        step = length(world, s, route[plan[0]]) if note.pending > 0 else -1.0
-        if not note.deciding:
-            note.deciding = 1
-            note.spent_before = counts.expanded - counts.learning
-            note.deadline = now_ns(clock) + nanoseconds if nanoseconds > 0 else 0
+        s = episode.position
+        step = length(world, s, route[plan[0]]) if episode.pending > 0 else -1.0
+        if not episode.deciding:
+            episode.deciding = 1
+            episode.spent_before = counts.expanded - counts.learning
+            episode.deadline = now_ns(clock) + nanoseconds if nanoseconds > 0 else 0
         if step < 0.0:
             # Nothing is committed, or what was committed has become impossible.
-            note.pending = 0
-            left = limit - (counts.expanded - counts.learning - note.spent_before)
-            ready = decide(algorithm, world, clock, s, left, note.deadline)
+            episode.pending = 0
+            left = limit - (counts.expanded - counts.learning - episode.spent_before)
+            ready = decide(algorithm, world, s, Tick(left, episode.deadline, clock))
             if ready == NEEDS_ROOM:
                 return GROW_ALGORITHM
             if ready == NOT_YET:
                 return PAUSED
             if ready == NO_WAY:
-                note.status = UNREACHABLE
-            note.pending = min(max(ready, 0), note.commit)
-            if note.pending > 0:
+                episode.status = UNREACHABLE
+            episode.pending = min(max(ready, 0), episode.commit)
+            if episode.pending > 0:
                 step = length(world, s, route[plan[0]])
                 if step < 0.0:
-                    note.status = ILLEGAL
-        note.peak = max(note.peak, counts.states)
-        tick_spent = counts.expanded - counts.learning - note.spent_before
-        spent[note.ticks - note.spent_from] = tick_spent
-        note.ticks += 1
-        note.deciding = 0
+                    episode.status = ILLEGAL
+        episode.peak = max(episode.peak, counts.states)
+        tick_spent = counts.expanded - counts.learning - episode.spent_before
+        spent[episode.ticks - episode.spent_from] = tick_spent
+        episode.ticks += 1
+        episode.deciding = 0
         if tick_spent > limit:
-            note.status = OVER_BUDGET
-        if note.status != ACTIVE:
+            episode.status = OVER_BUDGET
+        if episode.status != ACTIVE:
             break
-        if note.pending == 0:
-            note.lag += note.moves == 0
+        if episode.pending == 0:
+            episode.lag += episode.moves == 0
             continue
-        note.position = route[plan[0]]
+        episode.position = route[plan[0]]
         plan[0] += 1
-        note.pending -= 1
-        note.cost, note.cost_rest = add_exactly(note.cost, note.cost_rest, step)
-        note.moves += 1
-        trail[note.moves - note.trail_from] = note.position
-        if note.position == note.goal:
-            note.status = REACHED
-        elif note.moves >= move_limit:
-            note.status = MOVE_LIMIT
-    return note.status
+        episode.pending -= 1
+        episode.cost, episode.cost_rest = add_exactly(episode.cost, episode.cost_rest, step)
+        episode.moves += 1
+        trail[episode.moves - episode.trail_from] = episode.position
+        if episode.position == episode.goal:
+            episode.status = REACHED
+        elif episode.moves >= move_limit:
+            episode.status = MOVE_LIMIT
+    return episode.status

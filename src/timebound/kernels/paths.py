@@ -5,8 +5,8 @@ from __future__ import annotations
 from .best_first import advance, begin, cost_so_far
 from .jit import inlined, kernel, now_ns
 from .layout import GROW, INFINITE, PAUSED
-from .pauses import rest
 from .tables import intern
+from .ticks import rest
 from .views import cost_between, length
 
 __all__ = ["add_exactly", "count_non_optimal", "walk"]

@@ -9,8 +9,8 @@ import numpy as np
 from .best_first import advance, begin, parent
 from .jit import inlined, kernel, now_ns
 from .layout import FOUND, GROW, INFINITE, PAUSED
-from .pauses import rest
 from .tables import intern, state_of
+from .ticks import rest
 from .views import aim, estimate, locate
 
 __all__ = ["STACK", "Records", "grow_tree", "insert", "most_similar", "optimal_path", "tree_path"]

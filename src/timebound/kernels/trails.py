@@ -17,7 +17,7 @@ from .jit import inlined, kernel
 from .layout import COLS, DIRECTIONS, INFINITE, ROWS
 from .records import STACK, insert
 from .views import aim, cost_between, estimate, locate
-from .workspace import records
+from .workspace import new_record
 
 __all__ = [
     "GRAIN",
@@ -94,7 +94,7 @@ class Inquiry(NamedTuple):
 def new_inquiry(candidates: int, cells: int) -> Inquiry:
     """Room for questions that keep ``candidates`` points on either side."""
     return Inquiry(
-        records(QUESTION),
+        new_record(QUESTION),
         np.zeros(NEAR * candidates, np.int64),
         np.zeros(NEAR * candidates, np.int64),
         np.zeros((STACK, 4), np.int64),

@@ -23,7 +23,7 @@ from .tables import (
     new_paged,
 )
 
-__all__ = ["Searchable", "Workspace", "enlarged_at_front", "records"]
+__all__ = ["Searchable", "Workspace", "enlarged_at_front", "new_record"]
 
 _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
 
@@ -38,7 +38,7 @@ class Searchable(Protocol):
     spare: list[Workspace]  # the pool
 
 
-def records(dtype: np.dtype[Any]) -> Any:
+def new_record(dtype: np.dtype[Any]) -> Any:
     """One zeroed record: kernels use its fields by name (``record[0].field``), Python as ``record["field"][0]``."""
     record = np.zeros(1, dtype=dtype)
     # Plain Python cannot read fields by attribute without this view; compiled code can, and the view is slow to use.

@@ -17,7 +17,7 @@ from ..kernels import graphs as kernel_graphs
 from ..kernels import views
 from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
-from ..kernels.pauses import new_clock
+from ..kernels.ticks import new_clock
 from ..kernels.views import GraphView
 from ..text import shown
 from .attended import attended

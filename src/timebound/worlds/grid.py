@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import MapError, ProblemError, WorldError, as_array, as_numbers, is_number
 from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
-from ..kernels.pauses import new_clock
+from ..kernels.ticks import new_clock
 from ..kernels.views import GridView, TerrainView
 from ..text import shown
 from .changes import ChangeLog

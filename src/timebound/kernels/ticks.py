@@ -1,4 +1,4 @@
-"""Pauses: a kernel at work for long returns to Python now and then, and is called again to go on where it was.
+"""The limits of a tick; and pauses: a kernel at work for long returns to Python now and then, to be called again.
 
 Python sees a signal (Ctrl-C) only between its own instructions, and a kernel is one of them. So a kernel that may take
 long looks at the clock every thousand expansions or so, and returns when it has been at work for a twentieth of a
@@ -9,18 +9,27 @@ the main thread, so kernels in other threads never pause.
 from __future__ import annotations
 
 import threading
+from typing import NamedTuple
 
 import numpy as np
 
 from .jit import inlined, now_ns
 
-__all__ = ["PATIENCE", "STRIDE", "new_clock", "rest", "stride", "tired", "wind"]
+__all__ = ["PATIENCE", "STRIDE", "Tick", "new_clock", "rest", "stride", "tired", "wind"]
 
 PATIENCE = 50_000_000  # nanoseconds
 STRIDE = 1024  # expansions between two looks at the clock
 
 # A clock is an int64[5]: two numbers that ``now_ns`` writes into, when to pause (0: never), the patience, the stride.
 _UNTIL, _PATIENCE, _STRIDE = 2, 3, 4
+
+
+class Tick(NamedTuple):
+    """What bounds the planning of one tick, or of the part of it that is left."""
+
+    limit: int  # expansions
+    deadline: int  # nanoseconds of the clock; 0: none
+    clock: np.ndarray  # see above
 
 
 def new_clock() -> np.ndarray:
