@@ -1,4 +1,4 @@
-"""The rooms of the house keep to themselves: what they import is a contract of import-linter, what they read is here."""
+"""The rooms of the house keep to themselves: what they import is for import-linter to check, what they read is here."""
 
 from __future__ import annotations
 
