@@ -37,6 +37,7 @@ test: lint types  ## All tests, style and types
 lint: $(STAMP)  ## Style
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports --no-logo --no-cache
 
 types: $(STAMP)  ## Types
 	$(VENV)/bin/mypy

@@ -1,0 +1,49 @@
+"""The rooms of the house keep to themselves: what they import is for import-linter to check, what they read is here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import timebound
+
+SOURCES = Path(timebound.__file__).parent
+FILES = sorted(SOURCES.rglob("*.py"))
+
+# Methods of named tuples, whose underscore keeps them apart from fields; and names of the standard library.
+PUBLIC_ALL_THE_SAME = {"_asdict", "_fields", "_make", "_replace", "_exit", "_choices_actions", "_SubParsersAction"}
+
+
+def private_reads(text: str) -> Iterator[tuple[int, str]]:
+    """Every ``thing._name`` in a source text that the text itself does not define: the line, and the name."""
+    tree = ast.parse(text)
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            own.add(node.attr)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            own.add(node.target.id)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            if not mine and node.attr not in own | PUBLIC_ALL_THE_SAME:
+                yield node.lineno, node.attr
+
+
+def test_the_search_finds_what_it_looks_for() -> None:
+    assert list(private_reads("class A:\n  def f(self, o):\n    return o._b")) == [(3, "_b")]
+    assert not list(private_reads("class A:\n  def f(self, o):\n    self._b = 1\n    return o._b, o._replace()"))
+
+
+# Numba has no public names for these; kernels/jit.py checks at import that they are there.
+OUTSIDE = {"kernels/jit.py"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(SOURCES).as_posix())
+def test_no_file_reads_private_fields_of_another(file: Path) -> None:
+    if file.relative_to(SOURCES).as_posix() in OUTSIDE:
+        pytest.skip("reads private names of Numba")
+    assert not list(private_reads(file.read_text(encoding="utf-8")))
