@@ -23,7 +23,7 @@ from PIL import Image
 
 import timebound as tb
 from timebound.errors import MapError
-from timebound.lab.bench import open_world
+from timebound.worlds.from_file import open_world
 from timebound.worlds.map_files import (
     BLOCKED,
     PASSABLE,
@@ -653,7 +653,7 @@ BOMBS = r"""
 import gzip, resource, sys, zlib
 from pathlib import Path
 import timebound as tb
-from timebound.lab.bench import open_world
+from timebound.worlds.from_file import open_world
 from test_mapfile import png
 
 tb.Grid([[1, 1]]), tb.Graph([0], [1])  # what is loaded once
