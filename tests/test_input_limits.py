@@ -17,7 +17,7 @@ import pytest
 import timebound as tb
 from helpers import message_of, png
 from timebound.errors import MapError
-from timebound.lab.bench import open_world
+from timebound.worlds.from_file import open_world
 from timebound.worlds.map_files import (
     read_dimacs,
     read_map,
@@ -165,7 +165,7 @@ BOMBS = r"""
 import gzip, resource, sys, zlib
 from pathlib import Path
 import timebound as tb
-from timebound.lab.bench import open_world
+from timebound.worlds.from_file import open_world
 from helpers import png
 
 tb.Grid([[1, 1]]), tb.Graph([0], [1])  # what is loaded once

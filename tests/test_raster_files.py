@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 
 import timebound as tb
 from helpers import message_of, png
-from timebound.lab.bench import open_world
+from timebound.worlds.from_file import open_world
 from timebound.worlds.rasters import read_array
 
 
