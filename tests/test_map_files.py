@@ -654,7 +654,7 @@ import gzip, resource, sys, zlib
 from pathlib import Path
 import timebound as tb
 from timebound.worlds.from_file import open_world
-from test_mapfile import png
+from test_map_files import png
 
 tb.Grid([[1, 1]]), tb.Graph([0], [1])  # what is loaded once
 folder = Path(sys.argv[1])
