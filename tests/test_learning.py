@@ -138,6 +138,15 @@ def test_larger_maps(kind: str, spec: str) -> None:
         check_twin(Case(world, NaiveGrid(free.tolist()), problem.start, problem.goal), spec, 20)
 
 
+def test_avoidance_gives_way_where_nothing_is_learned() -> None:
+    """A map on which the agent goes to and fro: it shows how many decisions without learning that takes."""
+    free = tb.generate.random_obstacles((9, 9), 0.25, seed=168)
+    free[0, 0] = free[8, 8] = True
+    expected = LocalSearch(NaiveGrid(free.tolist()), (8, 8), 5, rule="best", avoid=True).run((0, 0), 150)
+    found = tb.solve(tb.Grid(free), (0, 0), (8, 8), "rtaa*:avoid=true", budget=5, move_limit=150)
+    assert points(found.path) == expected.trail
+
+
 @pytest.mark.parametrize("gmax", [0.5, 1.0, math.sqrt(2), 2.0, 3.5, 6.0])
 @given(case=st.one_of(grid_cases(kind="plain"), graph_cases(whole=True)))
 @FEW

@@ -170,7 +170,6 @@ def breadth_first(world, values, space, look, s, depth, gamma, tick):
     table = space.table
     target = aim(world, look.goal)
     fan = widest(world)
-    limit = tick.limit
     if not look.paused:
         if not _enter(world, values, space, target, look, s):
             return GROW
@@ -184,7 +183,7 @@ def breadth_first(world, values, space, look, s, depth, gamma, tick):
     expanded = look.expanded
     look_at = expanded + stride(tick.clock)
     status = RUNNING
-    while ply < depth and expanded < limit:
+    while ply < depth and expanded < tick.limit:
         if slot == last:
             # Slots are numbered as they are seen, so each ply is a range of them.
             last = table.stamp[1]
