@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .heaps import before, entry_at, heap_pop, heap_push, put
 from .jit import at, generic
 from .layout import INFINITE
 
@@ -45,7 +46,7 @@ class HeapQueue(NamedTuple):
     """A binary heap, for worlds whose costs spread too wide for an array of buckets."""
 
     keys: np.ndarray  # int64[entries]
-    items: np.ndarray  # int64[entries]: order of arrival << 32 | slot
+    items: np.ndarray  # int64[entries]: -arrivals before << 32 | slot: the newest is the least
     saved: np.ndarray  # int64[5]: the cursor: least key, entries, arrivals, and two unused
 
 
@@ -178,6 +179,22 @@ def _crowded_buckets(queue, cursor, key, more):
     return key >= queue.heads.shape[0] or cursor[4] + more > queue.pool.shape[0]
 
 
+@entry_at.on(HeapQueue)
+def _heap_entry_at(queue, k):
+    return queue.keys[at(k)], queue.items[at(k)]
+
+
+@put.on(HeapQueue)
+def _heap_put(queue, k, entry):
+    queue.keys[at(k)] = entry[0]
+    queue.items[at(k)] = entry[1]
+
+
+@before.on(HeapQueue)
+def _heap_before(queue, one, other):
+    return (one[0] < other[0]) | ((one[0] == other[0]) & (one[1] < other[1]))
+
+
 @clear.on(HeapQueue)
 def _clear_heap(queue):
     return np.int64(INFINITE), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
@@ -196,30 +213,8 @@ def _top_heap(queue, cursor):
 
 @pop.on(HeapQueue)
 def _pop_heap(queue, cursor):
-    keys = queue.keys
-    items = queue.items
-    slot = items[0] & _NONE
-    size = cursor[1] - 1
-    key = keys[at(size)]
-    item = items[at(size)]
-    hole = np.int64(0)
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        twin = child + 1
-        if twin < size and (
-            keys[at(twin)] < keys[at(child)]
-            or (keys[at(twin)] == keys[at(child)] and items[at(twin)] > items[at(child)])
-        ):
-            child = twin
-        if keys[at(child)] > key or (keys[at(child)] == key and items[at(child)] < item):
-            break
-        keys[at(hole)] = keys[at(child)]
-        items[at(hole)] = items[at(child)]
-        hole = child
-    keys[at(hole)] = key
-    items[at(hole)] = item
+    slot = queue.items[0] & _NONE
+    size = heap_pop(queue, cursor[1])
     return slot, (cursor[0], size, cursor[2], cursor[3], cursor[4])
 
 
@@ -230,21 +225,8 @@ def _next_in_heap(queue, cursor):
 
 @push.on(HeapQueue)
 def _push_heap(queue, cursor, key, slot):
-    keys = queue.keys
-    items = queue.items
-    hole = cursor[1]
-    item = (cursor[2] << 32) | slot
-    while hole > 0:
-        above = (hole - 1) >> 1
-        # A new entry is the newest, so it rises past every entry with an equal key.
-        if keys[at(above)] < key:
-            break
-        keys[at(hole)] = keys[at(above)]
-        items[at(hole)] = items[at(above)]
-        hole = above
-    keys[at(hole)] = key
-    items[at(hole)] = item
-    return cursor[0], cursor[1] + 1, cursor[2] + 1, cursor[3], cursor[4]
+    size = heap_push(queue, cursor[1], (key, np.int64((-cursor[2] << 32) | slot)))
+    return cursor[0], size, cursor[2] + 1, cursor[3], cursor[4]
 
 
 @crowded.on(HeapQueue)

@@ -25,8 +25,8 @@ from .views import estimate
 
 __all__ = [
     "LearnedValues",
-    "cramped",
     "enlarged",
+    "lacks_room",
     "learn",
     "learned",
     "load_growth",
@@ -96,7 +96,7 @@ def value_of(world, values, target, s, place):
 
 
 @inlined
-def cramped(values, more):
+def lacks_room(values, more):
     """Whether ``more`` states could not be learned without more room."""
     all_there = values.keys.shape[0] == 0
     return not all_there and (values.used[0] + more) << values.bits > values.values.shape[0]
