@@ -16,7 +16,8 @@ from helpers import COMPILED, Case, graph_cases, grid_cases, points, puzzle_case
 from naive.learning import NOWHERE, ONE, Learner, LocalSearch, Lrta, PrioritizedLrta
 from naive.ribs import ribs
 from naive.worlds import CARDINAL, NaiveGrid, reachable
-from timebound.kernels.learned import cramped, enlarged, learn, learned, new_values, values_as_dict
+from timebound.kernels.learned import enlarged, learn, learned, new_values, values_as_dict
+from timebound.kernels.memory import lacks_room
 from timebound.kernels.workspace import Workspace
 from timebound.warmup import ready
 
@@ -525,7 +526,7 @@ def test_the_table_of_values(bits: int) -> None:
     for k in range(400):
         scattered = bits == 0 and k % 2
         s = int(random.integers(-(2**63), 2**63 - 1) if scattered else random.integers(3000))
-        if cramped(values, 1):
+        if lacks_room(values, 1):
             values = enlarged(values)
         h = twin.get(s, 0) + int(random.integers(1, 50))
         learn(values, s, h)

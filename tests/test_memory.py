@@ -17,10 +17,10 @@ from helpers import COMPILED, points, shuffled
 from timebound.kernels import learned, tables
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import COLS, ROWS, STAMP_MAX, STAMP_SHIFT, WEIGHT_ONE
-from timebound.kernels.learned import cramped, enlarged, learn, new_values, values_as_dict
+from timebound.kernels.learned import enlarged, learn, new_values, values_as_dict
 from timebound.kernels.learning import dijkstra_inwards, from_best, teach
 from timebound.kernels.lookahead import LOOK, a_star, new_space
-from timebound.kernels.memory import reserved
+from timebound.kernels.memory import lacks_room, reserved
 from timebound.kernels.tables import (
     around,
     beside,
@@ -125,14 +125,14 @@ def test_a_large_table_of_values_has_a_place_for_every_page(monkeypatch: pytest.
     random = np.random.default_rng(1)
     values, twin = new_values(4, 4), {}
     for s in random.integers(3000, size=2000).tolist():
-        if cramped(values, 1):
+        if lacks_room(values, 1):
             values = enlarged(values, 3000)
         twin[s] = twin.get(s, 0) + 1 + s
         learn(values, s, twin[s])
     assert len(values.keys) == 0
     assert values_as_dict(values) == twin
     assert values.used[1] == len(twin)
-    assert not cramped(values, 10**6), "there is room for the whole world"
+    assert not lacks_room(values, 10**6), "there is room for the whole world"
 
 
 def test_ribs_in_a_table_with_a_place_for_every_state(monkeypatch: pytest.MonkeyPatch) -> None:

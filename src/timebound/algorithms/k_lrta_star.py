@@ -38,7 +38,7 @@ import numpy as np
 from ..kernels.edits import LogView
 from ..kernels.jit import now_ns
 from ..kernels.layout import EXHAUSTED, GROW, PAUSED, WEIGHT_MAX, WEIGHT_ONE
-from ..kernels.learned import LearnedValues, cramped, learned
+from ..kernels.learned import LearnedValues, learned
 from ..kernels.learning import (
     FORGET,
     SPACE,
@@ -52,6 +52,7 @@ from ..kernels.learning import (
 )
 from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.memory import lacks_room
 from ..kernels.views import edits, widest
 from ..kernels.workspace import new_record
 from .learner import Learner, first_room
@@ -120,7 +121,7 @@ def _decide(algorithm, world, s, tick):
             return NEEDS_ROOM
         if status == PAUSED:
             return NOT_YET
-        if cramped(values, note.expanded):
+        if lacks_room(values, note.expanded):
             # Before anything is learned or counted: the lookahead is made again, and the same.
             learner.lack = VALUES
             return NEEDS_ROOM

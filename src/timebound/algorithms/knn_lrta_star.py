@@ -40,9 +40,10 @@ from ..kernels.climbing import ARRIVED, CLIMB, CLIMBING, climb_on, start_climb
 from ..kernels.edits import LogView
 from ..kernels.jit import generic, inlined, now_ns
 from ..kernels.layout import WEIGHT_ONE
-from ..kernels.learned import LearnedValues, cramped, new_values
+from ..kernels.learned import LearnedValues, new_values
 from ..kernels.learning import FORGET, VALUES, hopeless, must_forget, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.memory import lacks_room
 from ..kernels.records import STACK, Records, most_similar
 from ..kernels.ticks import stride, tired
 from ..kernels.trails import Inquiry, Trails, new_inquiry, next_climb, reset
@@ -115,7 +116,7 @@ def _decide(algorithm, world, s, tick):
             quest.stage = ASK
         learner.lack = FORGET
         return NEEDS_ROOM
-    if cramped(values, 1):
+    if lacks_room(values, 1):
         learner.lack = VALUES
         return NEEDS_ROOM
     if quest.stage == WALK:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.layout import COUNTS, INFINITE, STAMP_MAX
+from ..kernels.layout import COUNTS, INFINITE
 from ..kernels.learned import LearnedValues, enlarged, load_growth, new_values
 from ..kernels.learning import FORGET, LEARNER, SPACE
 from ..kernels.lookahead import LOOK, new_space
+from ..kernels.tables import worn_out
 from ..kernels.workspace import new_record
 from .registry import World
 
@@ -59,7 +60,7 @@ class Learner:
         lack = int(state.learner["lack"][0])
         if lack == SPACE:
             # The lookahead begins again in the new arrays, so nothing need be copied.
-            more = 1 if state.space.table.stamp[0] > STAMP_MAX else 2
+            more = 1 if worn_out(state.space.table) else 2
             slots, arcs = more * len(state.space.h), more * len(state.space.arcs)
             self.state = state._replace(space=new_space(slots, arcs), route=np.zeros(slots, np.int64))
             state.plan[:] = 0

@@ -33,10 +33,11 @@ import numpy as np
 from ..kernels.edits import LogView
 from ..kernels.jit import inlined
 from ..kernels.layout import GROW, INFINITE, PAUSED, WEIGHT_ONE
-from ..kernels.learned import LearnedValues, cramped, learned
+from ..kernels.learned import LearnedValues, learned
 from ..kernels.learning import FORGET, SPACE, VALUES, abandoned, hopeless, mini_min, must_forget, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.memory import lacks_room
 from ..kernels.views import GraphView, GridView, TerrainView, widest
 from ..kernels.workspace import new_record
 from .learner import Learner
@@ -80,7 +81,7 @@ def _decide(algorithm, world, s, tick):
     if must_forget(world, algorithm.log, learner, note, algorithm.plan):
         learner.lack = FORGET
         return NEEDS_ROOM
-    if cramped(values, 1):
+    if lacks_room(values, 1):
         learner.lack = VALUES
         return NEEDS_ROOM
     if limit < 1:

@@ -23,9 +23,10 @@ import numpy as np
 
 from ..kernels.edits import LogView
 from ..kernels.layout import WEIGHT_ONE
-from ..kernels.learned import LearnedValues, cramped
+from ..kernels.learned import LearnedValues
 from ..kernels.learning import FORGET, VALUES, hopeless, look_around, must_forget, offer, sweep, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.memory import lacks_room
 from ..kernels.views import edits
 from ..kernels.workspace import new_record
 from .learner import Learner
@@ -81,7 +82,7 @@ def _decide(algorithm, world, s, tick):
     if limit < 1:
         return 0
     if not swept.under_way:
-        if cramped(values, states.shape[0] + 2):
+        if lacks_room(values, states.shape[0] + 2):
             learner.lack = VALUES
             return NEEDS_ROOM
         rise, swept.value, swept.there = update(world, values, note, s, WEIGHT_ONE)

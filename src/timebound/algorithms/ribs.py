@@ -44,8 +44,8 @@ from ..errors import SpecError
 from ..kernels.jit import at, generic, inlined
 from ..kernels.layout import COUNTS, INFINITE
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
-from ..kernels.memory import reserved
-from ..kernels.tables import HashedTable, enlarged_hashed, full, intern, load_growth, new_hashed, renew
+from ..kernels.memory import lacks_room, reserved
+from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, renew
 from ..kernels.views import (
     GraphView,
     GridView,
@@ -129,7 +129,7 @@ def _decide(algorithm, world, s, tick):
     here = intern(table, s)
     looks = np.int64(0)
     while looks < limit:
-        if full(table, widest(world)):
+        if lacks_room(table, widest(world)):
             return NEEDS_ROOM
         looks += 1
         counts.expanded += 1

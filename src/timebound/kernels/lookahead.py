@@ -23,8 +23,8 @@ import numpy as np
 from .jit import at, inlined, now_ns
 from .layout import EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_SHIFT
 from .learned import learned, value_of
-from .memory import reserved
-from .tables import HashedTable, full, intern, new_hashed, renew
+from .memory import lacks_room, reserved
+from .tables import HashedTable, intern, new_hashed, renew
 from .ticks import stride, tired
 from .views import aim, degree, estimate, locate, moved, successor, widest
 
@@ -243,7 +243,7 @@ def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, dea
             if table.states[at(slot)] == note.goal or expanded >= limit:
                 slot += 1
                 continue
-            if full(table, fan):
+            if lacks_room(table, fan):
                 if deadline == 0 or expanded == 0:
                     return GROW
                 limit = _cut_short(note, expanded)
@@ -292,7 +292,7 @@ def cost_limited(world, values, space, note, s, gmax, gamma, limit, clock, deadl
         slot = heap.slots[0]
         word = table.words[at(slot)]
         u = table.states[at(slot)]
-        if full(table, fan) or size + fan > heap.keys.shape[0]:
+        if lacks_room(table, fan) or size + fan > heap.keys.shape[0]:
             if deadline == 0 or expanded == 0:
                 return GROW
             limit = _cut_short(note, expanded)
@@ -410,7 +410,7 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
             note.best = slot
             status = FOUND if u == goal else RUNNING
             break
-        if full(table, fan) or size + fan >= keys.shape[0] or used + fan > arcs.shape[0]:
+        if lacks_room(table, fan) or size + fan >= keys.shape[0] or used + fan > arcs.shape[0]:
             if deadline == 0 or expanded == 0:
                 return GROW
             limit = _cut_short(note, expanded)
