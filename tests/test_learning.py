@@ -16,7 +16,8 @@ from helpers import COMPILED, Case, graph_cases, grid_cases, points, puzzle_case
 from naive.learning import NOWHERE, ONE, Learner, LocalSearch, Lrta, PrioritizedLrta
 from naive.ribs import ribs
 from naive.worlds import CARDINAL, NaiveGrid, reachable
-from timebound.kernels.heuristic_values import enlarged, lacks_room, learn, learned, new_values, values_as_dict
+from timebound.kernels.heuristic_values import enlarged, learn, learned, new_values, values_as_dict
+from timebound.kernels.memory import lacks_room
 from timebound.kernels.workspace import Workspace
 from timebound.warmup import ready
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 import timebound as tb
 from helpers import COMPILED, points, shuffled
 from timebound.kernels import heuristic_values, tables
-from timebound.kernels.heuristic_values import enlarged, lacks_room, learn, new_values, values_as_dict
+from timebound.kernels.heuristic_values import enlarged, learn, new_values, values_as_dict
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import COLS, ROWS, STAMP_MAX, STAMP_SHIFT, WEIGHT_ONE
 from timebound.kernels.learning_rules import dijkstra_inwards, from_best, teach
 from timebound.kernels.lookahead import LOOK, a_star, new_space
-from timebound.kernels.memory import reserved
+from timebound.kernels.memory import lacks_room, reserved
 from timebound.kernels.tables import (
     around,
     beside,

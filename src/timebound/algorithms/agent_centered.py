@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..kernels.heuristic_values import LearnedValues, enlarged, load_growth, new_values
-from ..kernels.layout import COUNTS, INFINITE, STAMP_MAX
+from ..kernels.layout import COUNTS, INFINITE
 from ..kernels.learning_rules import FORGET, LEARNER, SPACE
 from ..kernels.lookahead import LOOK, new_space
+from ..kernels.tables import worn_out
 from ..kernels.workspace import new_record
 from .registry import World
 
@@ -62,7 +63,7 @@ class AgentCenteredPlanner:
         lack = int(state.learner["lack"][0])
         if lack == SPACE:
             # The lookahead begins again in the new arrays, so nothing need be copied.
-            more = 1 if state.space.table.stamp[0] > STAMP_MAX else 2
+            more = 1 if worn_out(state.space.table) else 2
             slots, arcs = more * len(state.space.h), more * len(state.space.arcs)
             self.state = state._replace(space=new_space(slots, arcs), route=np.zeros(slots, np.int64))
             state.plan[:] = 0

@@ -38,12 +38,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.edits import LogView
-from ..kernels.heuristic_values import LearnedValues, lacks_room, learned
+from ..kernels.heuristic_values import LearnedValues, learned
 from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import EXHAUSTED, GROW, PAUSED, WEIGHT_MAX, WEIGHT_ONE
 from ..kernels.learning_rules import SPACE, VALUES, abandoned, dijkstra_inwards, from_best, hopeless, lacks, teach
 from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.memory import lacks_room
 from ..kernels.ticks import Tick
 from ..kernels.views import edits, widest
 from ..kernels.workspace import new_record

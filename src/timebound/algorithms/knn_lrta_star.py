@@ -38,11 +38,12 @@ import numpy as np
 from ..errors import DatabaseError, SpecError
 from ..kernels.climbing import ARRIVED, CLIMB, CLIMBING, climb_on, start_climb
 from ..kernels.edits import LogView
-from ..kernels.heuristic_values import LearnedValues, lacks_room, new_values
+from ..kernels.heuristic_values import LearnedValues, new_values
 from ..kernels.jit import generic, inlined, now_ns
 from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, VALUES, hopeless, must_forget, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.memory import lacks_room
 from ..kernels.records import STACK, Records, most_similar
 from ..kernels.ticks import stride, tired
 from ..kernels.trails import Inquiry, Trails, new_inquiry, next_climb, reset

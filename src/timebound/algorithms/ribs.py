@@ -58,8 +58,8 @@ from ..kernels.marks import (
     only_parent,
     strike_parent,
 )
-from ..kernels.memory import reserved
-from ..kernels.tables import HashedTable, enlarged_hashed, full, intern, load_growth, new_hashed, renew
+from ..kernels.memory import lacks_room, reserved
+from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, renew
 from ..kernels.views import aim, degree, edits, estimate, locate, moved, successor, widest
 from ..kernels.workspace import new_record
 from .registry import Algorithm, World
@@ -110,7 +110,7 @@ def _decide(algorithm, world, s, tick):
     here = intern(table, s)
     looks = np.int64(0)
     while looks < tick.limit:
-        if full(table, widest(world)):
+        if lacks_room(table, widest(world)):
             return NEEDS_ROOM
         looks += 1
         counts.expanded += 1

@@ -19,10 +19,11 @@ import numpy as np
 
 from .edits import dearest_now
 from .heaps import heap_pop, heap_push, heapify, put
-from .heuristic_values import lacks_room, learn, learned
+from .heuristic_values import learn, learned
 from .jit import at, inlined
 from .layout import PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
 from .lookahead import DEAD, LOOKING, SETTLING, TEACHING, best_on_frontier, cost_to, is_closed
+from .memory import lacks_room
 from .ticks import late, pause_due, stride
 from .views import aim, degree, edits, estimate, locate, moved, successor
 

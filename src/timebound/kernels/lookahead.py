@@ -24,8 +24,8 @@ from .heaps import Heap, heap_pop, heap_push
 from .heuristic_values import learned, value_of
 from .jit import at, inlined
 from .layout import EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_SHIFT
-from .memory import reserved
-from .tables import HashedTable, full, intern, new_hashed, renew
+from .memory import lacks_room, reserved
+from .tables import HashedTable, intern, new_hashed, renew
 from .ticks import late, pause_due, stride
 from .views import aim, degree, estimate, locate, moved, successor, widest
 
@@ -194,7 +194,7 @@ def breadth_first(world, values, space, look, s, depth, gamma, tick):
         if table.states[at(slot)] == look.goal:
             slot += 1
             continue
-        if full(table, fan):
+        if lacks_room(table, fan):
             if not _cut_short(look, tick, expanded):
                 return GROW
             break
@@ -234,7 +234,7 @@ def cost_limited(world, values, space, look, s, gmax, gamma, tick):
         slot = heap.slots[0]
         u = table.states[at(slot)]
         g = cost_to(words, slot)
-        if full(table, fan) or size + fan > heap.keys.shape[0]:
+        if lacks_room(table, fan) or size + fan > heap.keys.shape[0]:
             if not _cut_short(look, tick, expanded):
                 return GROW
             break
@@ -346,7 +346,7 @@ def a_star(world, values, space, look, s, tick):
             look.best = slot
             status = FOUND if u == goal else RUNNING
             break
-        if full(table, fan) or size + fan >= keys.shape[0] or used + fan > arcs.shape[0]:
+        if lacks_room(table, fan) or size + fan >= keys.shape[0] or used + fan > arcs.shape[0]:
             if not _cut_short(look, tick, expanded):
                 return GROW
             limit = expanded

@@ -16,12 +16,12 @@ import numpy as np
 from .heaps import before, entry_at, heap_pop, heap_push, put
 from .jit import at, generic
 from .layout import INFINITE
+from .memory import lacks_room
 
 __all__ = [
     "BucketQueue",
     "HeapQueue",
     "clear",
-    "crowded",
     "likely_next",
     "pop",
     "push",
@@ -88,11 +88,6 @@ def likely_next(queue, cursor):
 @generic
 def push(queue, cursor, key, slot):
     """Put in a slot; returns the cursor."""
-
-
-@generic
-def crowded(queue, cursor, key, more):
-    """Whether the queue could not take ``more`` entries with keys up to ``key``."""
 
 
 @resume.on(BucketQueue, HeapQueue)
@@ -174,8 +169,8 @@ def _push_bucket(queue, cursor, key, slot):
     return min(least, key), low, high, free, used
 
 
-@crowded.on(BucketQueue)
-def _crowded_buckets(queue, cursor, key, more):
+@lacks_room.on(BucketQueue)
+def _buckets_lack_room(queue, more, cursor, key):
     return key >= queue.heads.shape[0] or cursor[4] + more > queue.pool.shape[0]
 
 
@@ -229,6 +224,6 @@ def _push_heap(queue, cursor, key, slot):
     return cursor[0], size, cursor[2] + 1, cursor[3], cursor[4]
 
 
-@crowded.on(HeapQueue)
-def _crowded_heap(queue, cursor, key, more):
+@lacks_room.on(HeapQueue)
+def _heap_lacks_room(queue, more, cursor, key):
     return cursor[1] + more > queue.keys.shape[0]
