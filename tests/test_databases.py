@@ -29,10 +29,10 @@ from naive import subgoals as naive
 from naive.worlds import NaiveGrid
 from timebound import atomic, cli
 from timebound.databases import checks, coverage, files, subgoals
-from timebound.kernels import climbing, trails
-from timebound.kernels import records as kernel_records
+from timebound.kernels import climbing, compression, coverage_records, subgoal_records
 from timebound.kernels.jit import kernel
-from timebound.kernels.records import Records
+from timebound.kernels.kd_tree import new_nearest
+from timebound.kernels.subgoal_records import SubgoalRecords
 
 SIDE = 64 if COMPILED else 16
 ROOM = 8 if COMPILED else 4
@@ -44,8 +44,8 @@ def climbed(world, start, end, limit):
 
 
 @kernel
-def similar(world, records, s, goal, wanted, found, unlike, stack):
-    return kernel_records.most_similar(world, records, s, goal, wanted, found, unlike, stack)
+def similar(world, records, s, goal, nearest):
+    subgoal_records.most_similar(world, records, s, goal, nearest)
 
 
 def rooms(seed: int = 1) -> tb.Grid:
@@ -69,7 +69,7 @@ def test_compressing(case: Case, limit: int) -> None:
     expected = naive.compress(case.twin, path, limit) if result.status == "reached" else []
     states = case.world.path_states(path)
     out = np.empty(len(path), np.int64)
-    count = climbing.compress(case.world.view, states, out, limit)
+    count = compression.compress(case.world.view, states, out, limit)
     if result.status == "reached":
         assert points(case.world.points_of(out[:count])) == expected
         # What it is for: a greedy agent gets from each to the next, but for a single step that had to be taken.
@@ -94,10 +94,10 @@ def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> 
     coordinates = np.concatenate([world.points_of(states[0]), world.points_of(states[1])], axis=1)
     order = subgoals.tree_order(coordinates)
     assert sorted(order) == list(range(count))
-    records = kernel_records.Records(states[0][order], states[1][order], np.zeros(1, np.int32), np.zeros(1, np.int32))
+    records = SubgoalRecords(states[0][order], states[1][order], np.zeros(1, np.int32), np.zeros(1, np.int32))
     s, goal = (int(k) for k in world.random_states(2, chance))
-    found, unlike, stack = np.empty(16, np.int64), np.empty(16, np.int64), np.empty((64, 4), np.int64)
-    got = similar(world.view, records, s, goal, wanted, found, unlike, stack)
+    nearest = new_nearest(wanted)
+    similar(world.view, records, s, goal, nearest)
 
     def octile(a: int, b: int) -> float:
         rows, cols = np.abs(np.array(world.point_of(a)) - np.array(world.point_of(b)))
@@ -108,28 +108,28 @@ def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> 
         for k, (a, b) in enumerate(zip(records.starts, records.ends, strict=True))
     ]
     expected = sorted(all_of_them)[:wanted]
-    assert got == len(expected)
-    assert [(unlike[k], found[k]) for k in range(got)] == expected
+    assert nearest.filled[0] == len(expected)
+    assert [(nearest.distances[k], nearest.found[k]) for k in range(len(expected))] == expected
 
 
 def test_the_first_record_that_can_be_climbed(tmp_path: Path) -> None:
     world = rooms()
     database = tb.prepare(world, tmp_path / "r.db", records=60, seed=1)
-    found, unlike, stack = np.empty(16, np.int64), np.empty(16, np.int64), np.empty((64, 4), np.int64)
+    nearest = new_nearest(10)
     some = 0
     for problem in tb.problems(world, 20 if COMPILED else 4, seed=2):
         s, goal = world.state_of(problem.start), world.state_of(problem.goal)
-        count = similar(world.view, database.records, s, goal, 10, found, unlike, stack)
+        similar(world.view, database.records, s, goal, nearest)
         fitting = [
             int(i)
-            for i in found[:count]
+            for i in nearest.found[: nearest.filled[0]]
             if climbed(world.view, s, int(database.records.starts[i]), 250) >= 0
             and climbed(world.view, int(database.records.ends[i]), goal, 250) >= 0
         ]
         agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database)
         agent.step()
         straight = climbed(world.view, s, goal, 250) >= 0
-        assert agent._planner.state.quest["record"][0] == (-1 if straight or not fitting else fitting[0])
+        assert agent._planner.state.query["record"][0] == (-1 if straight or not fitting else fitting[0])
         some += bool(fitting) and not straight
     assert some or not COMPILED
 
@@ -334,11 +334,11 @@ def test_neighbouring_points_climb_both_ways(rules: dict, small_rounds: None) ->
             assert climbed(world.view, cells[a], cells[b], 10_000) > 0
             assert climbed(world.view, cells[b], cells[a], 10_000) > 0
             whole = tb.solve(world, world.point_of(cells[a]), world.point_of(cells[b]), "a*").cost
-            assert there - here == pytest.approx(whole * 13860 / trails.GRAIN, abs=1.5)
+            assert there - here == pytest.approx(whole * 13860 / coverage_records.GRAIN, abs=1.5)
 
 
 @pytest.mark.parametrize("candidates", [1, 3, 10])
-def test_the_question_for_parts(candidates: int, small_rounds: None) -> None:
+def test_the_query_for_parts(candidates: int, small_rounds: None) -> None:
     """The agent's way is one of the cheapest that there are between the points it may look at."""
     world = rooms()
     twin = NaiveGrid(world.free.astype(float).tolist())
@@ -356,7 +356,7 @@ def test_the_question_for_parts(candidates: int, small_rounds: None) -> None:
         )
         agent.step()
         if naive.climb(twin, problem.start, problem.goal, limit) is not None:
-            assert agent._planner.state.quest["record"][0] == -1
+            assert agent._planner.state.query["record"][0] == -1
             continue
         expected = naive.parts(
             twin,
@@ -365,16 +365,16 @@ def test_the_question_for_parts(candidates: int, small_rounds: None) -> None:
             database.records.tiers.tolist(),
             problem.start,
             problem.goal,
-            lambda a, b: octile(a, b) // trails.GRAIN,
+            lambda a, b: octile(a, b) // coverage_records.GRAIN,
             candidates,
             limit,
         )
-        question = agent._planner.state.inquiry.question
-        assert int(question["cost"][0]) == (-1 if expected is None else expected[0])
+        query = agent._planner.state.candidates.query
+        assert int(query["cost"][0]) == (-1 if expected is None else expected[0])
         unanswered += expected is None
         if expected is not None:
             answered += 1
-            leave, change, board, arrive = (int(question[name][0]) for name in ("leave", "change", "board", "arrive"))
+            leave, change, board, arrive = (int(query[name][0]) for name in ("leave", "change", "board", "arrive"))
             places = database.records.points.tolist()
             assert [*naive.leg(places, leave, change), *naive.leg(places, board, arrive)[1:]] in expected[1]
     assert (answered and unanswered) or not COMPILED
@@ -384,26 +384,26 @@ def test_an_answer_is_what_the_agent_walks(small_rounds: None) -> None:
     """Off-line and on-line agree; walks are legal, arrive, and cost what was said, or little more."""
     world = rooms()
     database = tb.prepare(world, None, records=300 if COMPILED else 8, seed=1, coverage=True)
-    inquiry, climb = trails.new_inquiry(10, len(database.records.cells)), coverage.new_record(climbing.CLIMB)
+    room, climb = coverage_records.new_query(10, len(database.records.cells)), coverage.new_record(climbing.CLIMB)
     changed = 0
     for problem in tb.problems(world, 60 if COMPILED else 4, seed=4):
         start, goal = world.state_of(problem.start), world.state_of(problem.goal)
-        cost = trails.answer(world.view, database.records, inquiry, climb, start, goal, 250, 250)
+        cost = coverage_records.answer(world.view, database.records, room, climb, start, goal, 250, 250)
         agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=20_000)
         agent.step()
         state = agent._planner.state
-        assert (state.quest["record"][0] >= 0) == (cost > 0)
+        assert (state.query["record"][0] >= 0) == (cost > 0)
         result = agent.run().result(problem.optimal)
         tb.validate(world, result.path)
         assert result.expansions_per_move[1:].max(initial=1) == 1
         assert result.expansions_per_move[0] <= 1 + 21 * 250
         if cost > 0:
-            assert state.inquiry.question["cost"][0] == cost == inquiry.question["cost"][0]
+            assert state.candidates.query["cost"][0] == cost == room.query["cost"][0]
             assert result.status == "reached"
             # Estimates stand for the climbs at both ends, which may take a detour.
-            assert result.cost <= 1.5 * cost * trails.GRAIN / 13860
+            assert result.cost <= 1.5 * cost * coverage_records.GRAIN / 13860
             leave, change, board, arrive = (
-                int(state.inquiry.question[name][0]) for name in ("leave", "change", "board", "arrive")
+                int(state.candidates.query[name][0]) for name in ("leave", "change", "board", "arrive")
             )
             assert database.records.points[change] == database.records.points[board]
             changed += change not in (leave, board, arrive)
@@ -713,7 +713,7 @@ def test_arrays_that_do_not_belong_together_are_refused(database: tuple[tb.Grid,
                 tb.load_database(rewritten(good, bad, **{name: changed}), world)
     falling = with_number(found.first, 1, int(found.first[2]) + 1)
     cases: list[dict[str, np.ndarray]] = [{"first": falling}, {"first": found.first[::-1]}]
-    if isinstance(found, trails.Trails):
+    if isinstance(found, coverage_records.CoverageRecords):
         swapped = found.uses.copy()
         swapped[[0, -1]] = swapped[[-1, 0]]
         shared = int(np.argmax(np.diff(found.used)))  # a cell that is used more than once
@@ -739,18 +739,18 @@ def test_arrays_that_do_not_belong_together_are_refused(database: tuple[tb.Grid,
 
 
 @st.composite
-def made_up_records(draw: st.DrawFn, free: np.ndarray) -> Records:
+def made_up_records(draw: st.DrawFn, free: np.ndarray) -> SubgoalRecords:
     """Records of nonsense, all of it in range."""
     count = draw(st.integers(0, 40))
     cells = st.sampled_from(np.flatnonzero(free).tolist())
     lengths = draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
     columns = [draw(st.lists(cells, min_size=size, max_size=size)) for size in (count, count, sum(lengths))]
     starts, ends, between = (np.array(column, np.int32) for column in columns)
-    return Records(starts, ends, np.cumsum([0, *lengths]).astype(np.int32), between)
+    return SubgoalRecords(starts, ends, np.cumsum([0, *lengths]).astype(np.int32), between)
 
 
 @st.composite
-def made_up_trails(draw: st.DrawFn, free: np.ndarray) -> trails.Trails:
+def made_up_coverage(draw: st.DrawFn, free: np.ndarray) -> coverage_records.CoverageRecords:
     """The same with parts; cells may be there twice, and tiers may be empty."""
     lengths = draw(st.lists(st.integers(1, 6), max_size=20))
     size = sum(lengths)
@@ -770,7 +770,7 @@ def made_up_trails(draw: st.DrawFn, free: np.ndarray) -> trails.Trails:
         np.cumsum([0, *np.bincount(points, minlength=len(cells))]),
         np.argsort(points, kind="stable"),
     )
-    return trails.Trails(*(np.asarray(array, np.int32) for array in arrays))
+    return coverage_records.CoverageRecords(*(np.asarray(array, np.int32) for array in arrays))
 
 
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1), covers=st.booleans())
@@ -785,7 +785,7 @@ def test_what_passes_the_checks_can_be_walked_with(
     world = tb.Grid(chance.random((9, 9)) < 0.8)
     if world.free_count < 2:
         return
-    found = data.draw((made_up_trails if covers else made_up_records)(world._free))
+    found = data.draw((made_up_coverage if covers else made_up_records)(world._free))
     arrays = {name: array.copy() for name, array in found._asdict().items()}
     intact = True
     for _ in range(data.draw(st.integers(0, 2))):
@@ -1244,14 +1244,14 @@ def test_without_records_it_is_lrta(covers: bool) -> None:
 
 
 def test_a_walk_follows_its_record(tmp_path: Path) -> None:
-    """The way goes through the record's start, its subgoals and its end, one state per move after the question."""
+    """The way goes through the record's start, its subgoals and its end, one state per move after the query."""
     world = rooms()
     database = tb.prepare(world, None, records=2000 if COMPILED else 20, seed=1)
     followed = 0
     for problem in tb.problems(world, 40 if COMPILED else 3, seed=4):
         agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=20_000)
         agent.step()
-        record = int(agent._planner.state.quest["record"][0])
+        record = int(agent._planner.state.query["record"][0])
         result = agent.run().result(problem.optimal)
         assert result.expansions_per_move[1:].max(initial=1) == 1
         assert result.expansions_per_move[0] <= 1 + 21 * 250
@@ -1298,7 +1298,7 @@ def test_the_whole_way_is_that_of_the_naive_twin(spec: str, rules: dict) -> None
 
 @pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
 @pytest.mark.parametrize("budget", [1, 7, "20us"])
-def test_a_small_budget_spreads_the_question(budget: int | str, covers: bool, small_rounds: None) -> None:
+def test_a_small_budget_spreads_the_query(budget: int | str, covers: bool, small_rounds: None) -> None:
     world = rooms()
     database = tb.prepare(world, None, records=200 if COMPILED else 10, seed=1, coverage=covers)
     for problem in tb.problems(world, 4 if COMPILED else 1, seed=5):
