@@ -94,7 +94,11 @@ class NearestNeighbours(NamedTuple):
 
 @decide.on(NearestNeighbours)
 def _decide(algorithm, world, s, tick):
-    """Lines 3 to 7 of Figure 2, once: select a subgoal, and let LRTA* take a step towards it."""
+    """Lines 3 to 7 of Figure 2, once; the loop around them is that of kernels/loop.py.
+
+    Line 3, select a subgoal: ``answer_query``, if that is to be done, and then ``select_subgoal`` from the answer.
+    Lines 4 to 7, look around, learn, and take a step towards the subgoal: ``lrta_star``.
+    """
     look = algorithm.note[0]
     learner = algorithm.learner[0]
     query = algorithm.query[0]
@@ -110,7 +114,6 @@ def _decide(algorithm, world, s, tick):
     if cramped(algorithm.values, 1):
         learner.lack = VALUES
         return NEEDS_ROOM
-    # Line 3. A query may take several ticks.
     reconsider(query)
     used = answer_query(algorithm, world, query, algorithm.climb[0], s, tick)
     counts.expanded += used
@@ -118,7 +121,7 @@ def _decide(algorithm, world, s, tick):
         return NOT_YET
     if query.stage != ANSWERED:
         query.ticks += 1
-        return 0
+        return 0  # it goes on in the next tick
     subgoal = select_subgoal(algorithm.records, algorithm.candidates, query, s)
     if subgoal != look.goal:
         query.slips = 0
@@ -130,7 +133,6 @@ def _decide(algorithm, world, s, tick):
         look.dearest = 0
     if used >= tick.limit:
         return 0
-    # Lines 4 to 7.
     return lrta_star(algorithm, world, query, look, counts, s)
 
 
@@ -146,7 +148,11 @@ def reconsider(query):
 
 @inlined
 def answer_query(algorithm, world, query, climb, s, tick):
-    """Go on with a query until it is answered, or the tick is over. Returns the expansions made."""
+    """Go on with a query until it is answered, or the tick is over. Returns the expansions made.
+
+    The climb straight to the goal comes first (step 1 above), then those that check records (step 2). If none is left,
+    there is no record (step 3).
+    """
     used = np.int64(0)
     query.paused = 0
     if query.stage == NEW:
@@ -179,7 +185,10 @@ def answer_query(algorithm, world, query, climb, s, tick):
 
 @next_check.on(SubgoalRecords)
 def _next_check(records, similar, world, query, climb, s):
-    """The records in the order of their similarity: from s to the start of each, then from its end to the goal."""
+    """Step 2: of the records most like the problem, the first that passes both of its checks.
+
+    They are climbs from s to the record's start, and from its end to the goal.
+    """
     if query.tried < 0:
         most_similar(world, records, s, query.goal, similar)
         query.tried = 0
@@ -227,7 +236,7 @@ def _subgoal_at(records, similar, query):
 
 @inlined
 def lrta_star(algorithm, world, query, look, counts, s):
-    """Lines 4 to 7: raise the value of s to the least c + h of a neighbour, and go there. As ``decide`` returns."""
+    """Lines 4 to 6, raise the value of s to the least c + h of a neighbour; line 7, go there. Returns as ``decide``."""
     values = algorithm.values
     rise, h, there = update(world, values, look, s, WEIGHT_ONE)
     counts.expanded += 1
