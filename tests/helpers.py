@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numba
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import timebound as tb
 from naive.worlds import NaiveGraph, NaiveGrid, NaivePuzzle
+from timebound import episode
 from timebound.algorithms import parse_spec
 
 COMPILED = not numba.config.DISABLE_JIT
@@ -126,3 +128,26 @@ def companion(name: str, world: Any) -> dict[str, Any]:
         return {"database": tb.prepare(world, None, records=6, seed=1)}
     except tb.WorldError:  # nothing here needs a subgoal
         return {"database": tb.SubgoalDatabase.empty(world)}
+
+
+MOST_MOVES, MOST_TICKS, MOST_CALLS = 20_000, 50_000, 1_000
+
+
+def bounded(name: str, world: Any, start: Any, goal: Any, *, optimal: Any = None, **options: Any) -> tb.Result:
+    """What ``tb.solve`` returns; but an algorithm that never ends fails here, by its name, and nothing hangs."""
+    agent = tb.agent(name, world, start, goal, **{"move_limit": MOST_MOVES, **options})
+    calls = 0
+
+    def wind(*clock: Any) -> None:
+        nonlocal calls
+        calls += 1  # of the kernel: after NEEDS_ROOM and NOT_YET it is called again in the same tick
+        assert calls < MOST_CALLS, f"{name} asks for more room, or more time, again and again in tick {agent.ticks}"
+        plain(*clock)
+
+    plain = episode.wind
+    with mock.patch.object(episode, "wind", wind):
+        agent.run(MOST_TICKS)
+    assert agent.done, f"{name} neither arrives nor finds that there is no way: {agent.moves} moves in {MOST_TICKS} ticks"
+    result = agent.result(optimal)
+    assert "move_limit" in options or result.status != "move-limit", f"{name} has not arrived after {MOST_MOVES} moves"
+    return result

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import timebound as tb
-from helpers import COMPILED, companion, points, shuffled
+from helpers import COMPILED, bounded, companion, points, shuffled
 from timebound.algorithms import REGISTRY, parse_spec
 
 GAP = np.array([[1, 1, 0, 1], [1, 1, 0, 1], [1, 1, 0, 1]])
@@ -63,8 +63,8 @@ def test_reaches_the_goal_within_its_budget(name: str, kind: str, budget: int | 
             tb.solve(world, *tasks[0], name, **companion(name, world))
         return
     for start, goal in tasks:
-        result = tb.solve(world, start, goal, name, **companion(name, world), budget=budget, optimal="compute")
-        assert result.status == "reached"
+        result = bounded(name, world, start, goal, **companion(name, world), budget=budget, optimal="compute")
+        assert result.status == "reached", f"{name}: {result.status}"
         check_record(world, result, start, goal, budget)
         assert result.suboptimality >= 1 - 1e-12
         assert result.optimal == tb.solve(world, start, goal, "dijkstra").cost
@@ -79,8 +79,8 @@ def test_says_when_there_is_no_way(name: str, kind: str, budget: int | None) -> 
     world = make()
     if refused(name, world):
         return
-    result = tb.solve(world, start, goal, name, **companion(name, world), budget=budget)
-    assert result.status == "unreachable"
+    result = bounded(name, world, start, goal, **companion(name, world), budget=budget)
+    assert result.status == "unreachable", f"{name}: {result.status}"
     check_record(world, result, start, points(result.path)[-1], budget)
 
 
@@ -122,11 +122,11 @@ def test_start_is_goal(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", REGISTRY)
 def test_move_limit(name: str) -> None:
     world = tb.Grid(np.ones((1, 6)))
-    result = tb.solve(world, (0, 0), (0, 5), name, **companion(name, world), move_limit=2)
+    result = bounded(name, world, (0, 0), (0, 5), **companion(name, world), move_limit=2)
     assert result.status == "move-limit"
     assert result.moves == 2
     # A goal reached with the last move is reached.
-    assert tb.solve(world, (0, 0), (0, 5), name, **companion(name, world), move_limit=5).status == "reached"
+    assert bounded(name, world, (0, 0), (0, 5), **companion(name, world), move_limit=5).status == "reached"
     for wrong in (0, -1, 1.5, "3"):
         with pytest.raises(tb.SpecError, match="move_limit must be a whole number"):
             tb.solve(world, (0, 0), (0, 5), name, **companion(name, world), move_limit=wrong)
@@ -136,7 +136,7 @@ def test_move_limit(name: str) -> None:
 @pytest.mark.parametrize("budget", ["1us", "2ms", "0.5ms"])
 def test_time_budgets_finish(name: str, budget: str) -> None:
     world = tb.Grid(np.ones((6, 6)))
-    result = tb.solve(world, (0, 0), (5, 3), name, **companion(name, world), budget=budget)
+    result = bounded(name, world, (0, 0), (5, 3), **companion(name, world), budget=budget)
     assert result.status == "reached"
     assert len(result.expansions_per_move) == result.moves + result.waits
 
