@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -17,6 +18,10 @@ from timebound import episode
 from timebound.algorithms import parse_spec
 
 COMPILED = not numba.config.DISABLE_JIT
+
+# The file that HOWTO.md shows.
+HOWTO = (Path(tb.__file__).parent / "algorithms" / "HOWTO.md").read_text(encoding="utf-8")
+HOWTO = HOWTO.partition("```python\n")[2].partition("```")[0]
 
 SQRT2 = math.sqrt(2)
 CORNERS = ("never", "one", "always")
@@ -147,7 +152,9 @@ def bounded(name: str, world: Any, start: Any, goal: Any, *, optimal: Any = None
     plain = episode.wind
     with mock.patch.object(episode, "wind", wind):
         agent.run(MOST_TICKS)
-    assert agent.done, f"{name} neither arrives nor finds that there is no way: {agent.moves} moves in {MOST_TICKS} ticks"
+    assert agent.done, (
+        f"{name} neither arrives nor finds that there is no way: {agent.moves} moves in {MOST_TICKS} ticks"
+    )
     result = agent.result(optimal)
     assert "move_limit" in options or result.status != "move-limit", f"{name} has not arrived after {MOST_MOVES} moves"
     return result
