@@ -489,12 +489,14 @@ def test_an_edit_in_a_file_from_outside_is_noticed(tmp_path: Path) -> None:
         return json.loads(done.stdout)
 
     go()  # ours may have to be compiled
+    ours = sorted(PACKAGE.rglob("*.nb?"))
     (package / "walker.py").write_text(text + "\n")
     first = go()
     assert (first["own"], first["compiled"]) == ([], ["run"])
     (package / "unrelated.py").write_text("X = 1\n")
     assert go() == {**first, "compiled": []}, "what it does not import does not matter"
-    kept = sorted(PACKAGE.rglob("loop.run-*")) if not os.environ.get("NUMBA_CACHE_DIR") else []
+    kept = sorted(package.rglob("*.nb?"))
+    assert len(kept) == 2 or os.environ.get("NUMBA_CACHE_DIR"), "its code should lie beside it"
 
     (package / "numbers.py").write_text("SIGN = -1\n")
     helper = go()
@@ -506,8 +508,8 @@ def test_an_edit_in_a_file_from_outside_is_noticed(tmp_path: Path) -> None:
     assert (edited["own"], edited["compiled"]) == ([], ["run"])
     assert edited["path"] != helper["path"], "old code ran"
     assert go() == {**edited, "compiled": []}
-    if kept:
-        assert sorted(PACKAGE.rglob("loop.run-*")) == kept, "each edit left files behind"
+    assert sorted(package.rglob("*.nb?")) == kept, "each edit left files behind"
+    assert sorted(PACKAGE.rglob("*.nb?")) == ours, "there is something of it among ours"
 
 
 IN_A_SCRIPT = """
@@ -532,6 +534,19 @@ def test_what_a_script_defines_is_not_kept(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout) == ["run"]
     assert sorted(PACKAGE.rglob("*.nb?")) == before
+
+
+def test_a_cell_that_is_run_again_runs_as_it_is_now() -> None:
+    """Without a file, in one process: the second cell has another type of the same name."""
+    before = sorted(PACKAGE.rglob("*.nb?"))
+    paths = []
+    for number, cell in enumerate((HOWTO, HOWTO.replace("f < best", "-f < best"))):
+        space: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(cell, f"<ipython-input-{number}>", "exec"), space)
+        tb.register(space["ALGORITHM"])
+        paths.append(bounded("depth-first", tb.Grid(np.ones((3, 4))), (0, 0), (2, 3), budget=1).path.tolist())
+    assert paths[0] != paths[1]
+    assert sorted(PACKAGE.rglob("*.nb?")) == before, "what has no file cannot be found stale"
 
 
 def test_the_files_that_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -218,8 +218,8 @@ class _Files(IndexDataCacheFile):
 class _PackageCache(FunctionCache):
     """The compiled code of one kernel on disk. Whatever is wrong there costs a compilation, and nothing else.
 
-    What involves types or texts from elsewhere has files of its own, named by where those are: editing, moving or
-    removing them must not make our own code compile anew. An edit overwrites these files, so they do not pile up.
+    What involves types or texts from elsewhere has files of its own, where those are: editing, moving or removing them
+    must not make our own code compile anew. An edit overwrites these files, so they do not pile up.
     """
 
     _impl_class = _Impl
@@ -227,8 +227,6 @@ class _PackageCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._words = function.__name__.replace("_", " ")
-        locator = self._impl.locator
-        self._folders = [locator.get_cache_path(), *_passed_over(inspect.getfile(function), locator)]
         covered = is_covered(function.__code__.co_filename)
         self._own: list[Origin | None] = [] if covered else [origin_of_function(function)]
 
@@ -238,16 +236,22 @@ class _PackageCache(FunctionCache):
         In a notebook anything may have been defined anew since, and types in a script have another name elsewhere.
         """
         others = _from_elsewhere(getattr(sig, "args", sig))
-        stamps: dict[str, bytes] = {}
-        for origin in (*self._own, *others):
-            if origin is None:
-                return []
-            stamps |= origin.stamps_now()
-        name = self._impl.filename_base
+        origins = [origin for origin in (*self._own, *others) if origin is not None]
+        if len(origins) < len(self._own) + len(others):
+            return []
+        file, locator, name = inspect.getfile(self._py_func), self._impl.locator, self._impl.filename_base
         if others:
-            homes = sorted({origin[:2] for origin in others if origin is not None})
+            homes = sorted({origin[:2] for origin in origins})
             name += "-" + blake2b(repr(homes).encode(), digest_size=8).hexdigest()
-        return [_Files(folder, name, (_DIGEST, sorted(stamps.items()))) for folder in self._folders]
+            file = min(origin.file for origin in origins)
+            locator = _locator(self._py_func, file)
+        if locator is None:
+            return []
+        stamps: dict[str, bytes] = {}
+        for origin in origins:
+            stamps |= origin.stamps_now()
+        folders = [locator.get_cache_path(), *_passed_over(file, locator)]
+        return [_Files(folder, name, (_DIGEST, sorted(stamps.items()))) for folder in folders]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
@@ -264,8 +268,13 @@ class _PackageCache(FunctionCache):
         files = self._files(sig)
         if files and self._impl.check_cachable(data):
             with suppress(OSError):  # a full disk, or a folder that cannot be written any more
-                self._impl.locator.ensure_cache_path()
                 files[0].save(self._index_key(sig, data.codegen), self._impl.reduce(data))
+
+
+@cache
+def _locator(function: Callable[..., Any], file: str) -> Any:
+    """Numba's choice of a folder for what belongs to a file; None if there is none. It makes the folder if need be."""
+    return next(filter(None, (one.from_function(function, file) for one in _Impl._locator_classes)), None)
 
 
 def _passed_over(file: str, locator: Any) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from importlib.util import resolve_name
 from pathlib import Path
@@ -45,6 +45,7 @@ def sources_digest(package: Path = _PACKAGE, folders: tuple[str, ...] = CODE_FOL
     return digest.digest()
 
 
+@cache
 def is_covered(file: str) -> bool:
     """Whether the digest of our kernels' folders covers the file."""
     return os.path.dirname(os.path.realpath(file)) in _COVERED
