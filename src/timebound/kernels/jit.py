@@ -159,13 +159,36 @@ def _origin_of_type(kind: type) -> Origin | None:
     return origin_of_type(kind)
 
 
+# NamedTuples from elsewhere by their full names; of more than one, all but the first were defined anew.
+_types_by_name: dict[str, list[type]] = {}
+
+
+def _make_distinct(kind: type) -> None:
+    """Give a type from elsewhere a name that no other has: Numba tells two with fields of the same types by that alone.
+
+    Otherwise one of two algorithms whose states look alike, or of a cell and the same cell run again, would run the
+    code of the other.
+    """
+    same = _types_by_name.setdefault(f"{kind.__module__}.{kind.__qualname__}", [])
+    if kind not in same:
+        same.append(kind)
+        kind.__name__ = f"{kind.__module__}.{kind.__qualname__}" + (f"#{len(same)}" if len(same) > 1 else "")
+
+
+def _can_be_kept(kind: type) -> bool:
+    """Whether code for a type from elsewhere can be told apart in another process too."""
+    return is_found(kind) and _types_by_name.get(f"{kind.__module__}.{kind.__qualname__}", [kind])[0] is kind
+
+
 def _remember_text(text: Callable[..., Any], kinds: tuple[type, ...], ours: bool) -> None:
     """Look at the files of a text from elsewhere, and of its types, while they are as they were imported."""
     if is_covered(text.__code__.co_filename):
         return
     origin = origin_of_function(text)
     for kind in kinds:
-        _origin_of_type(kind)
+        if not is_our_type(kind):
+            _make_distinct(kind)
+            _origin_of_type(kind)
         _texts_from_elsewhere.setdefault(kind, []).append((origin, ours))
 
 
@@ -183,7 +206,7 @@ def _named_tuples(of: Any) -> set[type]:
 def _from_elsewhere(arguments: Any) -> list[Origin | None]:
     """Where what takes part in a kernel for these types comes from, apart from the kernel itself and what is ours."""
     kinds = _named_tuples(arguments)
-    origins = [_origin_of_type(kind) if is_found(kind) else None for kind in kinds if not is_our_type(kind)]
+    origins = [_origin_of_type(kind) if _can_be_kept(kind) else None for kind in kinds if not is_our_type(kind)]
     texts = [text for kind in kinds for text in _texts_from_elsewhere.get(kind, ())]
     if not origins and not any(ours for _, ours in texts):
         return []  # our kernels cannot call what others made generic, though it be for types of ours
@@ -293,8 +316,8 @@ def kernel(function: F) -> F:
         return function
     dispatcher = njit(**_OPTIONS)(function)
     try:
-        # Where there is no folder to cache in (a read-only machine without a home), each process compiles.
-        with suppress(RuntimeError):
+        # Where there is no folder to cache in (a read-only machine without a home) or no file, each process compiles.
+        with suppress(RuntimeError, OSError):
             cache = _PackageCache(function)
             _ = dispatcher._cache  # a name that nobody asks for could be set as well
             dispatcher._cache = cache
@@ -325,7 +348,7 @@ def generic(function: F) -> F:
                 if kind in texts:
                     # What was compiled for the type would go on to run the text of before.
                     raise Error(
-                        f"{function.__name__} has a text for {kind.__name__} already; "
+                        f"{function.__name__} has a text for {kind.__qualname__.rpartition('.')[2]} already; "
                         "to change it, define the NamedTuple anew as well"
                     )
                 texts[kind] = text
