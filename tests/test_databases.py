@@ -28,7 +28,8 @@ from helpers import COMPILED, Case, grid_cases, points
 from naive import subgoals as naive
 from naive.worlds import NaiveGrid
 from timebound import atomic, cli
-from timebound.databases import checks, coverage, files, subgoals
+from timebound.databases import checks, coverage, files, parts, random_paths
+from timebound.databases.subgoals import SUBGOALS
 from timebound.kernels import climbing, trails
 from timebound.kernels import records as kernel_records
 from timebound.kernels.jit import kernel
@@ -92,7 +93,7 @@ def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> 
     world = tb.Grid(np.ones((30, 40)))
     states = world.random_states(2 * count, chance).astype(np.int32).reshape(2, count)
     coordinates = np.concatenate([world.points_of(states[0]), world.points_of(states[1])], axis=1)
-    order = subgoals.tree_order(coordinates)
+    order = random_paths.tree_order(coordinates)
     assert sorted(order) == list(range(count))
     records = kernel_records.Records(states[0][order], states[1][order], np.zeros(1, np.int32), np.zeros(1, np.int32))
     s, goal = (int(k) for k in world.random_states(2, chance))
@@ -160,16 +161,16 @@ def test_records_are_optimal_paths_that_can_be_climbed(mode: str, tmp_path: Path
 
 @pytest.mark.parametrize("mode", ["paths", "trees"])
 def test_long_paths_do_not_enlarge_searches(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(subgoals._CHUNK, mode, 1)
+    monkeypatch.setitem(random_paths.CHUNK, mode, 1)
     world, other = rooms(), rooms()
-    begin = subgoals.Maker.__init__
+    begin = random_paths.Maker.__init__
 
     def cramped(self, world):
         begin(self, world)
         self._path = np.empty(4, np.int64)
 
     expected = tb.prepare(world, None, records=4, mode=mode, seed=1)
-    monkeypatch.setattr(subgoals.Maker, "__init__", cramped)
+    monkeypatch.setattr(random_paths.Maker, "__init__", cramped)
     database = tb.prepare(other, None, records=4, mode=mode, seed=1)
     assert all(np.array_equal(a, b) for a, b in zip(database.records, expected.records, strict=True))
     sizes = [[len(array) for array in one.spare[0].queue] for one in (world, other)]
@@ -192,12 +193,12 @@ def test_the_same_bytes_whatever_the_jobs(mode: str, tmp_path: Path) -> None:
 
 def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = rooms()
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     file = tmp_path / "r.db"
     tb.prepare(world, file, records=20, mode="paths", seed=5)
     whole = file.read_bytes()
     file.unlink()
-    make, numbers = subgoals._make_chunk, []
+    make, numbers = random_paths._make_chunk, []
 
     def stops_after_two(world, chunk):
         if len(numbers) == 2:
@@ -205,7 +206,7 @@ def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.Monke
         numbers.append(chunk.number)
         return make(world, chunk)
 
-    monkeypatch.setattr(subgoals, "_make_chunk", stops_after_two)
+    monkeypatch.setattr(random_paths, "_make_chunk", stops_after_two)
     with pytest.raises(KeyboardInterrupt):
         tb.prepare(world, file, records=20, mode="paths", seed=5)
     assert not file.exists()
@@ -213,7 +214,7 @@ def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.Monke
         tb.prepare(world, file, records=20, mode="paths", seed=6)
     numbers.clear()
     monkeypatch.setattr(
-        subgoals, "_make_chunk", lambda world, chunk: numbers.append(chunk.number) or make(world, chunk)
+        random_paths, "_make_chunk", lambda world, chunk: numbers.append(chunk.number) or make(world, chunk)
     )
     told: list[tuple[int, int, str]] = []
     tb.prepare(world, file, records=20, mode="paths", seed=5, progress=lambda *news: told.append(news))
@@ -225,8 +226,8 @@ def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.Monke
 
 SCRIPT = """
 import sys, timebound as tb
-from timebound.databases import subgoals
-subgoals._CHUNK["paths"] = 16
+from timebound.databases import random_paths
+random_paths.CHUNK["paths"] = 16
 world = tb.Grid(tb.generate.rooms((96, 96), room=8, seed=1))
 tb.prepare(world, sys.argv[1], records=4000, mode="paths", seed=2, jobs=2)
 """
@@ -672,7 +673,7 @@ def test_a_database_is_for_a_grid(database: tuple[tb.Grid, Path]) -> None:
 def rewritten(database: tb.SubgoalDatabase, file: Path, **changes: Any) -> Path:
     """The file of a database with other arrays and a right checksum."""
     arrays = {**database.records._asdict(), **changes}
-    files.write(file, subgoals.KIND, database.digest, database.settings, arrays)
+    files.write(file, SUBGOALS.name, database.digest, database.settings, arrays)
     return file
 
 
@@ -694,7 +695,7 @@ def test_numbers_out_of_range_are_refused(database: tuple[tb.Grid, Path], tmp_pa
     for name, array in good.records._asdict().items():
         outside = [int(array.max()) + 1] if name in ("first", "points", "tiers", "used", "uses") else []
         outside = [len(good.records.cells)] if name == "points" else outside
-        walls = [0, 1, world.states - 1, world.states, int(np.flatnonzero(world._free == 0)[-1])]
+        walls = [0, 1, world.states - 1, world.states, int(np.flatnonzero(world.free_by_state == 0)[-1])]
         outside += walls if name in ("starts", "ends", "subgoals", "cells") else []
         for place in {0, len(array) // 2, len(array) - 1}:
             for number in (*HOSTILE, *outside):
@@ -785,7 +786,7 @@ def test_what_passes_the_checks_can_be_walked_with(
     world = tb.Grid(chance.random((9, 9)) < 0.8)
     if world.free_count < 2:
         return
-    found = data.draw((made_up_trails if covers else made_up_records)(world._free))
+    found = data.draw((made_up_trails if covers else made_up_records)(world.free_by_state))
     arrays = {name: array.copy() for name, array in found._asdict().items()}
     intact = True
     for _ in range(data.draw(st.integers(0, 2))):
@@ -796,7 +797,7 @@ def test_what_passes_the_checks_can_be_walked_with(
             intact = intact and array[place] == number
             array[place] = number
     file = tmp_path_factory.getbasetemp() / f"made-up-{os.getpid()}.db"
-    files.write(file, subgoals.KIND, world.digest, {"coverage": covers}, arrays)
+    files.write(file, SUBGOALS.name, world.digest, {"coverage": covers}, arrays)
     try:
         database = tb.load_database(file, world)
     except tb.DatabaseError:
@@ -863,7 +864,7 @@ def test_files_of_older_formats(database: tuple[tb.Grid, Path], tmp_path: Path) 
 
 def interrupted(file: Path, patch: pytest.MonkeyPatch, **options: Any) -> None:
     """Make two of the four parts of a database."""
-    make, done = subgoals._make_chunk, []
+    make, done = random_paths._make_chunk, []
 
     def stops_after_two(world: Any, chunk: Any) -> Any:
         if len(done) == 2:
@@ -872,16 +873,16 @@ def interrupted(file: Path, patch: pytest.MonkeyPatch, **options: Any) -> None:
         return make(world, chunk)
 
     with patch.context() as inner:
-        inner.setattr(subgoals, "_make_chunk", stops_after_two)
+        inner.setattr(random_paths, "_make_chunk", stops_after_two)
         with pytest.raises(KeyboardInterrupt):
             tb.prepare(rooms(), file, **{"records": 20, "mode": "paths", "seed": 5, **options})
 
 
 def test_parts_of_other_code_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     file = tmp_path / "r.db"
     with monkeypatch.context() as patch:
-        patch.setattr(subgoals, "CODE", "another")
+        patch.setattr(parts, "CODE", "another")
         interrupted(file, monkeypatch)
     told: list[int] = []
     tb.prepare(rooms(), file, records=20, mode="paths", seed=5, progress=lambda done, *_: told.append(done))
@@ -891,7 +892,7 @@ def test_parts_of_other_code_are_made_anew(tmp_path: Path, monkeypatch: pytest.M
 
 def test_what_is_left_behind_hinders_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake, a kill before the parts were removed, and one while they were."""
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     world, file, folder = rooms(), tmp_path / "r.db", tmp_path / "r.db.parts"
     for wrong in ({"seed": -1}, {"seed": "x"}, {"jobs": 0}, {"jobs": "two"}):
         with pytest.raises(tb.SpecError, match="at least"):
@@ -900,12 +901,12 @@ def test_what_is_left_behind_hinders_nobody(tmp_path: Path, monkeypatch: pytest.
     folder.mkdir()
     (folder / "plan.json").write_text('{"records": 3}')
     with monkeypatch.context() as patch:
-        patch.setattr(subgoals.shutil, "rmtree", lambda *_, **__: None)
+        patch.setattr(parts.shutil, "rmtree", lambda *_, **__: None)
         tb.prepare(world, file, records=20, mode="paths", seed=5)
     assert len(list(folder.glob("*.part"))) == 4
     other = tb.prepare(world, tmp_path / "other.db", records=20, mode="paths", seed=6)
     with monkeypatch.context() as patch:
-        patch.setattr(subgoals.shutil, "rmtree", lambda path, **_: (path / "plan.json").unlink())
+        patch.setattr(parts.shutil, "rmtree", lambda path, **_: (path / "plan.json").unlink())
         tb.prepare(world, file, records=20, mode="paths", seed=6)
     assert file.read_bytes() == (tmp_path / "other.db").read_bytes()
     tb.prepare(world, file, records=20, mode="paths", seed=5)
@@ -941,7 +942,7 @@ def test_damaged_parts_are_made_anew(
     covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever has become of a part: it alone is made again, and the file is as if nothing had happened."""
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     world, file = rooms(), tmp_path / "r.db"
     small_work(world, file, covers)
     whole = file.read_bytes()
@@ -951,8 +952,8 @@ def test_damaged_parts_are_made_anew(
     name, other = list(parts)[:2]
     part = parts[name]
     made: list[int] = []
-    make, search = subgoals._make_chunk, coverage._search
-    monkeypatch.setattr(subgoals, "_make_chunk", lambda w, chunk: made.append(chunk.number) or make(w, chunk))
+    make, search = random_paths._make_chunk, coverage._search
+    monkeypatch.setattr(random_paths, "_make_chunk", lambda w, chunk: made.append(chunk.number) or make(w, chunk))
     monkeypatch.setattr(coverage, "_search", lambda w, known, one: made.append(one.number) or search(w, known, one))
     header, _ = header_and_arrays(part)
     found = files.unpacked(np.frombuffer(part, np.uint8), name)[1]
@@ -1016,7 +1017,7 @@ def test_damaged_parts_are_made_anew(
 
 def test_a_damaged_plan_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody can tell any more what the parts are for, so they go too."""
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     world, file = rooms(), tmp_path / "r.db"
     small_work(world, file, False)
     whole = file.read_bytes()
@@ -1078,7 +1079,7 @@ def test_a_disk_that_is_full_at_any_moment(
     covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sentence; what was there is still there, half files are not, finished parts are used the next time."""
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 10)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 10)
     world, file = rooms(), tmp_path / "r.db"
     with monkeypatch.context() as patch:
         disk = FullDisk(patch, 10**9)
@@ -1127,7 +1128,7 @@ def test_a_file_that_cannot_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_two_builds_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     world, file = rooms(), tmp_path / "r.db"
     refusals = []
 

@@ -8,7 +8,8 @@ import pytest
 import timebound as tb
 from helpers import COMPILED
 from timebound.algorithms.knn_lrta_star import FAILURES, WALK
-from timebound.databases.subgoals import SubgoalDatabase, frozen
+from timebound.databases.files import frozen
+from timebound.databases.subgoals import SubgoalDatabase
 from timebound.kernels.records import Records
 
 # Making a database with coverage takes minutes without the compiler.

@@ -708,12 +708,12 @@ def _prepare(options: argparse.Namespace) -> int:
     import time
 
     from .algorithms import parse_spec
-    from .databases.subgoals import KIND, prepare
+    from .databases.library import kind_for, prepare
     from .lab.bench import open_world
 
     algorithm = parse_spec(options.algorithm).algorithm
     if not algorithm.database:
-        raise SpecError(f"{algorithm.name} needs no database; the algorithm that does is {KIND}")
+        kind_for(options.algorithm)
     opened = open_world(options.map)
     world = opened.world
     if options.scale != 1:
