@@ -27,7 +27,7 @@ from harness import Tally, damaged
 from PIL import Image
 
 import timebound as tb
-from timebound.lab.bench import open_world
+from timebound.worlds.from_file import open_world
 
 __all__ = ["fuzz"]
 

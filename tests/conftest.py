@@ -1,4 +1,4 @@
-"""What all tests share: how hard hypothesis tries, and where the real maps are."""
+"""What all tests share: how hard hypothesis tries, where the real maps are, and databases made in a moment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import timebound as tb
 from helpers import COMPILED
+from small_databases import make_rounds_small, rooms
 from timebound.scenarios import maps_folder
 
 # Where developers keep the maps, unless told otherwise.
@@ -35,3 +37,15 @@ def maps() -> Path:
     if folder is None:
         pytest.skip("needs the MovingAI maps (TIMEBOUND_MAPS)")
     return folder
+
+
+@pytest.fixture
+def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_rounds_small(monkeypatch)
+
+
+@pytest.fixture(params=[False, True], ids=["random", "coverage"])
+def database(tmp_path: Path, request: pytest.FixtureRequest, small_rounds: None) -> tuple[tb.Grid, Path]:
+    world = rooms()
+    tb.prepare(world, tmp_path / "r.db", records=20 if COMPILED else 5, seed=1, coverage=request.param)
+    return world, tmp_path / "r.db"

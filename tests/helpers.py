@@ -1,18 +1,22 @@
-"""Small worlds to try things on, each with its naive twin."""
+"""Small worlds to try things on, each with its naive twin; small files, and what readers say of them."""
 
 from __future__ import annotations
 
 import math
+import struct
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
 import numba
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import timebound as tb
 from naive.worlds import NaiveGraph, NaiveGrid, NaivePuzzle
 from timebound.algorithms import parse_spec
+from timebound.errors import MapError
 
 COMPILED = not numba.config.DISABLE_JIT
 
@@ -127,3 +131,23 @@ def companion(name: str, world: Any) -> dict[str, Any]:
         return {"database": tb.prepare(world, None, algorithm=name, **kind.small)}
     except tb.WorldError:  # there is nothing to look up
         return {"database": kind.empty(world)[0]}
+
+
+def message_of(reader, *paths) -> str:
+    """The one sentence a broken file gives."""
+    with pytest.raises(MapError) as caught:
+        reader(*paths)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert str(paths[-1]) in message
+    return message
+
+
+def png(columns: int, rows: int, packed: bytes = b"") -> bytes:
+    """A black-and-white PNG that claims this size."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", columns, rows, 1, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timebound as tb
-from helpers import COMPILED, companion, points
+from helpers import COMPILED, Case, companion, grid_cases, points
 from timebound.algorithms import REGISTRY
 from timebound.kernels.learned import new_values
 
@@ -181,3 +181,84 @@ def test_a_graph_that_becomes_one_way(name: str, budget: int | None) -> None:
     world.block(14, 15)
     world.block(11, 15)
     assert agent.restart().run().status == "unreachable"
+
+
+@pytest.mark.parametrize("spec", ["a*", "gbfs", "wa*:weight=2", "dijkstra", "ida*"])
+@pytest.mark.parametrize("commit", [1, 3])
+def test_an_agent_walks_around_what_appears_before_it(spec: str, commit: int) -> None:
+    world = tb.Grid(np.ones((5, 5)))
+    agent = tb.agent(spec, world, (2, 0), (2, 4), commit=commit)
+    trail = [(2, 0)]
+    for tick in range(60):
+        if agent.done:
+            break
+        row, col = agent.position
+        if tick in (0, 1) and (row, col + 1) != (2, 4):
+            world.block((row, col + 1))
+        here = agent.step()
+        assert world.free[here], "the agent stands in a wall"
+        assert max(abs(here[0] - trail[-1][0]), abs(here[1] - trail[-1][1])) <= 1
+        trail.append(here)
+    assert agent.status == "reached"
+    assert (2, 1) not in trail
+    assert agent.position == (2, 4)
+
+
+@given(case=grid_cases(), seed=st.integers(0, 2**32 - 1), budget=st.sampled_from([None, 3]))
+@settings(max_examples=30 if COMPILED else 5)
+def test_an_agent_in_a_world_that_keeps_changing(case: Case, seed: int, budget: int | None) -> None:
+    random = np.random.default_rng(seed)
+    agent = tb.agent("a*", case.world, case.start, case.goal, budget=budget)
+    for _ in range(10):
+        if agent.done:
+            break
+        before = agent.position
+        mask = random.random(case.world.shape) < 0.15
+        mask[agent.position] = mask[case.goal] = False
+        (case.world.block if random.random() < 0.5 else case.world.unblock)(mask)
+        here = agent.step()
+        if here != before:
+            tb.validate(case.world, [before, here])  # legal in the world as it is at this moment
+    # Now that the world rests, the agent ends as a new one would.
+    last = tb.solve(case.world, agent.position, case.goal) if not agent.done else None
+    rest = agent.run()
+    if last is not None:
+        assert rest.status == last.status
+        assert points(rest.result().path)[-len(points(last.path)) :] == points(last.path)
+
+
+def test_an_agent_on_a_graph_notices() -> None:
+    world = tb.Graph(np.arange(5), np.arange(1, 6), np.ones(5), directed=False)
+    agent = tb.agent("a*", world, 0, 5)
+    agent.step()
+    world.block(2, 3)
+    assert agent.run().status == "unreachable"
+    assert agent.position == 1
+
+
+def test_a_committed_step_that_became_impossible_is_forgotten() -> None:
+    """The search that replaces it may have to enlarge its arrays half-way; the old plan must be gone by then."""
+    height, width = 121, 101
+    cells = np.ones((height, width), bool)
+    cells[1::2] = False
+    cells[1::4, -1] = True
+    cells[3::4, 0] = True
+    gates = [(row, 0) for row in range(1, height, 2) if not cells[row, 0]]
+    for gate in gates:
+        cells[gate] = True
+    world = tb.Grid(cells)
+    agent = tb.agent("a*", world, (0, 0), (height - 1, 0), commit=1000).run(3)
+    for gate in gates[2:]:
+        world.block(gate)
+    world.block((5, 0))
+    assert agent.run().status == "reached"
+
+
+def test_a_result_survives_an_edit_of_its_own_start() -> None:
+    world = tb.Grid(np.ones((5, 5), bool))
+    agent = tb.agent("a*", world, (0, 0), (4, 4))
+    agent.step()
+    world.block((0, 0))
+    result = agent.run().result("compute")
+    assert result.status == "reached"
+    assert result.optimal is None

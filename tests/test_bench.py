@@ -239,7 +239,7 @@ FULL_DISK = """
 import resource, sys
 from PIL import Image
 import timebound as tb
-from test_lab import filler
+from small_lab import filler
 from timebound.lab import bench
 from timebound.lab.store import Store
 from timebound.pictures import save

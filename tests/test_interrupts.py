@@ -24,7 +24,7 @@ import timebound as tb
 from helpers import COMPILED
 from test_agents_under_edits import agents
 from timebound.algorithms import REGISTRY
-from timebound.kernels import pauses
+from timebound.kernels import ticks
 from timebound.worlds.attended import attended
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
@@ -129,11 +129,11 @@ def test_an_edit_while_a_decision_is_paused(spec: str, monkeypatch: pytest.Monke
 def test_other_threads_do_not_pause() -> None:
     """No signal is handled there."""
     clocks: list[np.ndarray] = []
-    thread = threading.Thread(target=lambda: clocks.append(pauses.new_clock()))
+    thread = threading.Thread(target=lambda: clocks.append(ticks.new_clock()))
     thread.start()
     thread.join(60)
     assert clocks[0][3] == 0
-    assert pauses.new_clock()[3] == pauses.PATIENCE
+    assert ticks.new_clock()[3] == ticks.PATIENCE
 
 
 def test_other_work_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,10 +156,10 @@ def test_other_work_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         return [parts, walk.non_optimal_moves, graph.view.distances, *(array for each in made for array in each)]
 
     whole = work()
-    monkeypatch.setattr(pauses, "STRIDE", 1)
-    monkeypatch.setattr(pauses, "PATIENCE", 1)
-    monkeypatch.setattr(pauses.wind, "__defaults__", (1,))
-    assert pauses.new_clock()[3:].tolist() == [1, 1]
+    monkeypatch.setattr(ticks, "STRIDE", 1)
+    monkeypatch.setattr(ticks, "PATIENCE", 1)
+    monkeypatch.setattr(ticks.wind, "__defaults__", (1,))
+    assert ticks.new_clock()[3:].tolist() == [1, 1]
     monkeypatch.setattr("timebound.worlds.grid._AT_ONCE", 7)
     for before, after in zip(whole, work(), strict=True):
         assert np.array_equal(before, after)

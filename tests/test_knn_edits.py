@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import timebound as tb
 from helpers import COMPILED
+from small_databases import make_rounds_small
 from timebound.algorithms.knn_lrta_star import FAILURES, WALK
 from timebound.databases.files import frozen
 from timebound.databases.subgoals import SubgoalDatabase
@@ -128,3 +133,35 @@ def test_room_for_questions_is_shared_and_counted() -> None:
     again = agents[0].restart().run()
     assert (again.result().path == results[0].path).all()
     assert len(database.spare) == len(problems)
+
+
+@cache
+def small_database(side: int, seed: int, covers: bool) -> tb.SubgoalDatabase:
+    world = tb.Grid(tb.generate.rooms((side, side), room=5, seed=seed))
+    with pytest.MonkeyPatch.context() as patch:
+        make_rounds_small(patch)
+        try:
+            return tb.prepare(world, None, records=40 if COMPILED else 5, seed=1, coverage=covers)
+        except tb.WorldError:
+            return tb.SubgoalDatabase.empty(world, covers)
+
+
+@given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.02, 0.1, 0.3]), covers=st.booleans())
+def test_edits_do_not_mislead_it(seed: int, share: float, covers: bool) -> None:
+    """Walls fall on the records' paths while it walks; it arrives if there is a way, and says so if not."""
+    side = 20 if COMPILED else 8
+    world = tb.Grid(tb.generate.rooms((side, side), room=5, seed=seed % 5))
+    database = small_database(side, seed % 5, covers)
+    (problem,) = tb.problems(world, 1, seed=seed % 1000)
+    agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=200_000)
+    agent.run(4)
+    walls = np.random.default_rng(seed).random((side, side)) < share
+    walls[agent.position] = walls[problem.goal] = False
+    world.block(walls)
+    if agent.done:
+        return
+    possible = tb.solve(world, agent.position, problem.goal, "a*").status == "reached"
+    before = agent.moves
+    agent.run()
+    assert agent.status == ("reached" if possible else "unreachable")
+    tb.validate(world, agent.result().path[before:])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -241,3 +243,22 @@ def test_learning_is_cut_short_at_all() -> None:
     start, goal = world.state_of(problem.start), world.state_of(problem.goal)
     exact, cut = (learned_by(world, start, goal, 600, WEIGHT_ONE, deadline) for deadline in (0, 1))
     assert sum(exact.values()) > sum(cut.values()) > 0
+
+
+def test_a_world_is_freed_with_its_last_reference() -> None:
+    world = tb.Grid(np.ones((5, 5), bool))
+    tb.solve(world, (0, 0), (4, 4))
+    gone = weakref.ref(world)
+    gc.disable()
+    try:
+        del world
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_finished_agent_gives_its_arrays_back() -> None:
+    world = tb.Grid(np.ones((5, 5), bool))
+    agents = [tb.agent("a*", world, (0, 0), (4, 4)).run() for _ in range(5)]
+    assert len(world.spare) == 1
+    assert all(agent.result().memory_bytes > 0 for agent in agents)

@@ -20,16 +20,13 @@ from ..warmup import warm
 from ..workers import Progress, on_dask, on_threads
 from .experiment import Run, WorldSource, chunks, code_digest, plan, run_chunk
 from .paper import NORMAL, Data, Maps, Paper, nothing
+from .papers import PAPERS, TO_COME
 from .recipes import Recipe, make, note_of, usable, warm_up
 from .report import CANNOT_TELL, Document, Finding, Section, html, markdown
 from .store import Store
 
-__all__ = ["PAPERS", "STEPS", "TO_COME", "Outcome", "find", "reproduce"]
+__all__ = ["STEPS", "Outcome", "find", "reproduce"]
 
-PAPERS = ("tba", "tbbfs", "learning", "chapter")
-TO_COME = {
-    "dynamic-control": "D LRTA*, PR LRTA* and their relatives (the figures of the 2008 JAIR paper)",
-}
 STEPS = ("plan", "prepare", "run", "report")
 _CHUNK_SECONDS = 2.0  # what a chunk should take, so that a crash costs little and commits cost nothing
 _CHUNK_MOST = 2048

@@ -1,4 +1,4 @@
-"""Runs that need a database, edited maps, and the rules of the chapter's tables."""
+"""Runs of the lab that need a database, and maps that were edited since."""
 
 from __future__ import annotations
 
@@ -50,9 +50,6 @@ def made(folder: Path, **options: Any) -> list[dict]:
     reproduce.reproduce(small_paper(), folder, **{"say": lambda text: None, "jobs": 1, **options})
     with Store(folder / "runs.duckdb") as store:
         return store.rows()
-
-
-# --- databases -----------------------------------------------------------------------------------------------------
 
 
 def test_each_database_is_a_run_of_its_own() -> None:
@@ -235,9 +232,6 @@ def test_on_a_cluster(tmp_path: Path) -> None:
     assert same(made(tmp_path / "cluster", jobs=2, dask="local")) == same(rows)
 
 
-# --- kinds of run --------------------------------------------------------------------------------------------------
-
-
 def records_of(sweep: Sweep, folder: Path) -> list[dict]:
     reproduce.reproduce(small_paper(sweep), folder, steps=["prepare"], say=lambda text: None, jobs=1)
     todo = chunks(runs_of(sweep), 99, 1, str(folder / "databases"))
@@ -278,83 +272,3 @@ def test_a_map_that_was_edited_since(tmp_path: Path) -> None:
             assert run.spec != "a*" or record["suboptimality"] == pytest.approx(1)
         else:
             assert record["optimal"] is None or record["status"] == "move-limit"
-
-
-# --- the rules of the tables ---------------------------------------------------------------------------------------
-
-
-def told(side: int = 4096, hours: float = 0.5, **changes: float) -> paper.Data:
-    """Records that say what the paper says, but for the mean of the lines in ``changes``."""
-
-    def row(name: str, **more: Any) -> dict:
-        published = knn.PUBLISHED[name]
-        percent = changes.get(name, published.percent)
-        return {
-            "map": "m", "digest": "d", "problem": 0, "status": "reached",
-            "optimal": 1000.0, "cost": 1000.0 * (1 + percent / 100),
-            "microseconds_per_move": published.microseconds, "memory_states": published.online * 256,
-            "memory_bytes": 1000, "answer": None, "expansions": 60_000, "moves": 1000, "waits": 0, **more,
-        }  # fmt: skip
-
-    rows: dict[str, list[dict]] = {"knn": [], "tba": [], "a": [row("A*")]}
-    notes = []
-    for records in (10_000, 40_000, 60_000, 80_000):
-        name = f"kNN LRTA*({records})"
-        more = {"records": records, "database": f"trees-{records}", "answer": "record"}
-        rows["knn"].append(row(name, asking_moves=1, states_per_move_max=3000, **more))
-        size = knn.PUBLISHED[name].cumulative - knn.PUBLISHED[name].online
-        took = {"wall_seconds": 3600 * hours * records / 80_000, "core_seconds": 3600 * hours * records / 80_000}
-        notes.append(
-            {
-                "records": records, "mode": "trees", "whole": True, "rows": side, "cols": side, "jobs": 1,
-                "bytes": 1024 * size, "states": 256 * size, "map": "m", **took,
-            }
-        )  # fmt: skip
-    covering = row("kNN LRTA*(10000)", records=1000, database="coverage-1000", answer="record", asking_moves=1)
-    covering |= {"states_per_move_max": 3000, "cost": 1000.0 * (1 + changes.get("coverage", 1000.0) / 100)}
-    rows["knn"].append(covering)
-    notes.append({**notes[0], "records": 1000, "coverage": True})
-    rows["tba"] = [row(f"TBA*({r})", budget=str(r)) for r in knn.TIME_SLICES]
-    return paper.Data(rows, notes)
-
-
-def test_the_papers_own_numbers_pass() -> None:
-    for item in knn.ITEMS:
-        if item.number not in ("Edits", "Coverage"):  # not in the paper
-            assert item.examine(told()).verdict == report.REPRODUCED, item.number
-
-
-def test_the_rules_can_fail() -> None:
-    def table_1(**changes: Any) -> str:
-        return knn.table_1(told(**changes)).verdict
-
-    assert table_1(**{"kNN LRTA*(80000)": 13.0}) == report.DIFFERS
-    assert table_1(**{"TBA*(100)": 11.0}) == report.DIFFERS
-    assert table_1(**{"TBA*(5)": 5000.0}) == report.DIFFERS
-    assert table_1(**{"TBA*(5)": 5000.0}, side=1024) == report.REPRODUCED  # not compared on smaller maps
-    assert knn.coverage(told(coverage=6800.0)).because.startswith("reached")  # 10,000 random records: 6851.62%
-    assert knn.coverage(told(coverage=7000.0)).because.startswith("not reached")
-    assert knn.table_2(told(hours=1.1)).verdict == report.DIFFERS
-    assert knn.table_2(told(**{"kNN LRTA*(60000)": 11.0})).verdict == report.DIFFERS
-
-    data = told()
-    data["knn"][3]["status"] = "move-limit"
-    finding = knn.table_1(data)
-    assert finding.verdict == report.DIFFERS
-    assert ">= 11.96" in finding.because
-    data["knn"][3].update(asking_moves=2, memory_states=200_000)
-    assert knn.moves(data).verdict == report.DIFFERS
-    assert knn.table_4(data).verdict == report.DIFFERS
-    for note in data.databases:
-        note["bytes"] *= 3  # type: ignore[index]
-    assert knn.table_3(data).verdict == report.DIFFERS
-    assert knn.table_5(data).verdict == report.REPRODUCED
-    data["tba"][0]["memory_states"] = 1e9
-    assert knn.table_5(data).verdict == report.DIFFERS
-
-
-def test_without_notes_nothing_can_be_told() -> None:
-    data = told()
-    bare = paper.Data({name: list(data[name]) for name in ("knn", "tba", "a")})
-    for rule in (knn.table_2, knn.table_3, knn.table_5):
-        assert rule(bare).verdict == report.CANNOT_TELL

@@ -1,4 +1,4 @@
-"""The fast searches against the naive ones: the same path, cost, expansions and states, on every kind of world."""
+"""The complete searches against the naive ones: the same path, cost, expansions and states, on every kind of world."""
 
 from __future__ import annotations
 

@@ -1,0 +1,131 @@
+"""How commands speak: text, JSON, remarks and progress; and whether there is a place for the files they write."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from ..errors import Error
+from ..text import printable
+
+__all__ = [
+    "INTERRUPTED",
+    "MISTAKE",
+    "SOLVED",
+    "UNSOLVED",
+    "Bar",
+    "check_output",
+    "note",
+    "paragraph",
+    "print_json",
+    "print_text",
+    "results_folder",
+    "say",
+]
+
+SOLVED, UNSOLVED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+
+
+class Bar:
+    """A progress bar on stderr, for a person at a terminal only."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._what = ""
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        if what != self._what:
+            from tqdm import tqdm
+
+            self.__exit__()
+            self._what = what
+            self._bar = tqdm(total=total, desc=what, disable=None, leave=False, ncols=79)
+        self._bar.update(done - self._bar.n)
+
+
+def check_output(option: str, file: str | None, ending: str | None, *inputs: str) -> None:
+    """Find out before the work, not after it, that its results have nowhere to go.
+
+    The name must end as what is written does, and must not be that of a file which is read.
+    """
+    if file is None:
+        return
+    path = Path(file)
+    try:
+        if path.is_dir():
+            raise Error(f"cannot write {file}: it is a folder, and a file name is needed")
+        if not path.parent.is_dir():
+            raise Error(f"cannot write {file}: there is no folder {path.parent}")
+        if ending is not None and path.suffix.lower() != ending.lower():
+            raise Error(f"{option} writes a {ending} file, and {file} does not end in {ending}")
+        if any(_same_file(path, Path(other)) for other in inputs):
+            raise Error(f"{option} would write over {file}, which is to be read; choose another name")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise Error(f"cannot write {file}: permission denied")
+    except (OSError, ValueError) as problem:  # too long a name, or a zero byte in it
+        raise Error(f"cannot write {file}: {getattr(problem, 'strerror', None) or problem}") from None
+    if ending == ".png":
+        from ..pictures import require
+
+        require()
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.absolute() == other.absolute()
+
+
+@contextmanager
+def results_folder(folder: Path) -> Iterator[None]:
+    """A folder for results; if a mistake is found after all, one that was made for them is taken away again."""
+    from ..atomic import make_folder
+
+    new = not folder.exists()
+    make_folder(folder)
+    try:
+        yield
+    except Error:
+        if new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def print_text(text: str, file: Any = None, flush: bool = False) -> None:
+    """All that is printed goes through here: names of files are foreign text, and a terminal obeys what it is sent."""
+    print(printable(text, keep="\n"), file=file, flush=flush)
+
+
+def print_json(value: Any) -> None:
+    """What ``--json`` asks for."""
+    print_text(json.dumps(value))
+
+
+def note(text: str) -> None:
+    """A remark on stderr: one line, whatever it quotes."""
+    print_text(f"timebound: {printable(' '.join(text.split()))}", file=sys.stderr, flush=True)
+
+
+def say(text: str, options: argparse.Namespace) -> None:
+    """A closing remark; it must not spoil JSON."""
+    print_text(text, file=sys.stderr if options.json else sys.stdout)
+
+
+def paragraph(first: str, text: str) -> str:
+    """Text of 79 columns beside its ``first`` words."""
+    return "\n".join(wrap(text, 79, initial_indent=first, subsequent_indent=" " * len(first)))

@@ -1,0 +1,124 @@
+"""The papers: what they plan, examine, and when their verdicts fail."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import timebound as tb
+from helpers import COMPILED
+from small_lab import WORLD
+from timebound.lab import paper, report, reproduce
+from timebound.lab.experiment import Sweep, WorldSource
+from timebound.lab.papers import chapter, learning, tba, tbbfs
+
+
+@pytest.mark.parametrize("name", ["tba", "tbbfs", "learning", "chapter"])
+def test_papers_plan_on_generated_maps(name: str) -> None:
+    maps = paper.Maps(None)
+    found = reproduce.find(name)
+    for scale in (paper.QUICK, paper.NORMAL, paper.FULL):
+        sweeps = found.sweeps(scale, maps)
+        names = {sweep.name for sweep in sweeps}
+        assert all(set(item.sweeps) <= names for item in found.items)
+        assert all(world.generator for sweep in sweeps for world in sweep.worlds)
+    assert maps.replaced
+    with pytest.raises(tb.Error, match="still to come"):
+        reproduce.find("dynamic-control")
+    with pytest.raises(tb.Error, match="no paper 'tbx'"):
+        reproduce.find("tbx")
+
+
+def tiny(sweeps, worlds):
+    """A paper's sweeps on small worlds with few problems."""
+    return [
+        Sweep(
+            **{**sweep.__dict__, "worlds": sweep.worlds[:3] if sweep.corners else worlds, "problems": 2, "cost": None}
+        )
+        for sweep in sweeps
+    ]
+
+
+@pytest.mark.skipif(not COMPILED, reason="thousands of runs")
+@pytest.mark.parametrize("module", [tba, tbbfs, chapter])
+def test_papers_examine_what_was_run(module, tmp_path: Path) -> None:
+    """Every table and figure, on maps too small to say anything: nothing breaks, everything is shown."""
+    worlds = (WorldSource.generated("rooms", 40, 1, room=8),)
+    whole = module.PAPER
+    small = paper.Paper(
+        whole.name, whole.reference, lambda scale, maps: tiny(whole.sweeps(scale, maps), worlds), whole.items
+    )
+    outcome = reproduce.reproduce(small, tmp_path, scale=paper.QUICK, maps=paper.Maps(None), say=lambda text: None)
+    assert outcome.errors == 0
+    assert set(outcome.verdicts) == {item.number for item in whole.items}
+    assert set(outcome.verdicts.values()) <= {report.REPRODUCED, report.DIFFERS, report.BEYOND}
+    for item in whole.items:  # and with nothing at all
+        assert item.examine(paper.Data({})).verdict == report.CANNOT_TELL
+    text = (tmp_path / "report.md").read_text()
+    for file in re.findall(r"\((figures/[^)]*)\)", text):
+        assert xml.parse(tmp_path / file).getroot().tag.endswith("svg")
+
+
+def test_tba_verdicts_can_fail() -> None:
+    """The rule of Table 1, fed with the paper's own numbers, and with others."""
+
+    def data(factor: float) -> paper.Data:
+        rows = []
+        for spec, means in ((tba.SPECS[0], tba.EARLY), (tba.SPECS[1], tba.LATE)):
+            for r, mean in means.items():
+                rows.append(
+                    {"spec": spec, "budget": str(r), "status": "reached", "suboptimality": mean * factor}
+                )  # fmt: skip
+        return paper.Data({"table 1": rows})
+
+    assert tba.table_1(data(1.0)).verdict == report.REPRODUCED
+    assert tba.table_1(data(1.09)).verdict == report.REPRODUCED
+    assert tba.table_1(data(1.12)).verdict == report.DIFFERS
+    assert tba.table_1(data(0.88)).verdict == report.DIFFERS
+
+
+def test_learning_verdicts_can_fail() -> None:
+    """HOG2's own medians are near themselves; twice as much is not."""
+
+    def data(factor: float, count: int = 60) -> paper.Data:
+        rows: dict[str, list[dict]] = {}
+        for (spec, budget), theirs in learning.MEDIANS.items():
+            middle = (theirs or 1.5) * factor
+            for k in range(count):
+                rows.setdefault(spec, []).append(
+                    {"spec": spec, "budget": budget, "status": "reached", "suboptimality": middle * (0.9 + k / 300),
+                     "states_per_move_mean": 1.0, "microseconds_per_move": 1.0}
+                )  # fmt: skip
+        return paper.Data(rows)
+
+    assert learning.bg512(data(1.0)).verdict == report.REPRODUCED
+    assert learning.bg512(data(1.2)).verdict == report.REPRODUCED
+    assert learning.bg512(data(2.0)).verdict == report.DIFFERS
+    assert learning.bg512(data(1.0, 5)).verdict == report.CANNOT_TELL
+    assert learning.bg512(paper.Data({})).verdict == report.CANNOT_TELL
+
+
+def test_falling() -> None:
+    assert paper.falling([3, 2, 1])
+    assert not paper.falling([3, 2, 2.5])
+    assert not paper.falling([1])
+    assert not paper.falling([1.0, 1.01, 1.02, 1.03], 0.015)  # each step within the slack, the whole not
+
+
+def test_real_maps_are_found(tmp_path: Path) -> None:
+    for name in ("a", "b", "c", "d"):
+        (tmp_path / "set").mkdir(exist_ok=True)
+        tb.Grid(np.ones((4, 4))).save(tmp_path / "set" / f"{name}.map")
+    maps = paper.Maps.at(tmp_path)
+    assert [world.name for world in maps.sources("set", [])] == ["a.map", "b.map", "c.map", "d.map"]
+    assert [world.name for world in maps.sources("set", [], 2)] == ["a.map", "c.map"]
+    assert [world.name for world in maps.sources("set", [], only=["b"])] == ["b.map"]
+    assert not maps.replaced
+    assert maps.sources("none", [WORLD]) == (WORLD,)
+    assert maps.replaced == ["none"]
+    with pytest.raises(tb.MapError, match="no folder"):
+        paper.Maps.at(tmp_path / "nowhere")
