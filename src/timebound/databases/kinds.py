@@ -67,6 +67,8 @@ class DatabaseKind:
     empty: Callable[[Any], Sequence[Database]]
     # Options with which one is made in no time; the others may be anything.
     small: Mapping[str, Any]
+    # What ``timebound prepare`` may be followed by.
+    examples: tuple[str, ...] = ()
     # Which option says how much is to be made.
     amount: str | None = None
     # Why no database is made for ``(world, options)``; None: one is.
@@ -96,7 +98,7 @@ class DatabaseKind:
             if name not in known:
                 raise SpecError(f"a {self.noun} has no option {shown(name)}; {nearest(name, known)}")
             if name in told and told[name] != value:
-                raise SpecError(f"{name} is a parameter of {algorithm}: say '{algorithm}:{name}={shown(value)}'")
+                raise SpecError(f"{name} is a parameter of {algorithm}: say it there, as {algorithm}:{name}=VALUE")
         return {
             name: option.check(given[name]) if name in given else told.get(name, option.default)
             for name, option in known.items()

@@ -15,7 +15,7 @@ from . import files
 from .kinds import DatabaseKind, Options
 from .parts import Workshop, beside
 
-__all__ = ["build", "kind_for", "kinds", "load_database", "prepare"]
+__all__ = ["build", "in_spec", "kind_for", "kinds", "load_database", "prepare", "users"]
 
 
 def kinds() -> dict[str, DatabaseKind]:
@@ -23,11 +23,22 @@ def kinds() -> dict[str, DatabaseKind]:
     return {kind.name: kind for algorithm in REGISTRY.values() if (kind := algorithm.database) is not None}
 
 
+def users(kind: DatabaseKind) -> list[str]:
+    """The algorithms that look things up in such a database."""
+    return [algorithm.name for algorithm in REGISTRY.values() if algorithm.database is kind]
+
+
+def in_spec(kind: DatabaseKind) -> list[str]:
+    """The options that are parameters of every algorithm which looks things up in such a database."""
+    told = [{parameter.name for parameter in REGISTRY[name].parameters} for name in users(kind)]
+    return [option.name for option in kind.options if all(option.name in names for names in told)]
+
+
 def kind_for(spec: str | Spec) -> DatabaseKind:
     """The kind that an algorithm looks things up in, or a SpecError that names algorithms which need one."""
     parsed = parse_spec(spec)
     if parsed.database is None:
-        using = [algorithm.name for algorithm in REGISTRY.values() if algorithm.database is not None]
+        using = [name for kind in kinds().values() for name in users(kind)]
         those = f"the algorithm that does is {using[0]}" if len(using) == 1 else f"those that do are {', '.join(using)}"
         name = parsed.algorithm.name if parsed.algorithm.database is None else str(parsed)
         raise SpecError(f"{name} needs no database; {those}")

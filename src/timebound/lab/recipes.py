@@ -108,6 +108,7 @@ _WORDS = ("map", "digest")
 _SIZES = ("rows", "cols")
 _TIMES = ("wall_seconds", "core_seconds", "sittings")
 _WHEN_WHOLE = ("states", "bytes")
+_OWN = (*_WORDS, *_SIZES, *_TIMES, *_WHEN_WHOLE, "jobs", "cores", "code", "whole", "made")
 
 
 def note_of(file: Path, recipe: Recipe) -> dict[str, Any]:
@@ -116,15 +117,19 @@ def note_of(file: Path, recipe: Recipe) -> dict[str, Any]:
         found = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
+    if not isinstance(found, dict) or not _is_note(found):
+        return {}
     # A note from before there was an option says nothing about it.
-    defaults = {option.name: option.default for option in recipe.kind.options}
-    right = isinstance(found, dict) and _is_note(found) and _same(recipe.options, {**defaults, **found})
-    return {**defaults, **found} if right else {}
+    found = _noted({option.name: option.default for option in recipe.kind.options}) | found
+    right = all(
+        (type(found[name]), found[name]) == (type(value), value) for name, value in _noted(recipe.options).items()
+    )
+    return found if right else {}
 
 
-def _same(options: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Whether all options are found as they are; 1 is not true."""
-    return all((type(found[name]), found[name]) == (type(value), value) for name, value in options.items())
+def _noted(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they stand in a note, beside what it says itself."""
+    return {f"option {name}" if name in _OWN else name: value for name, value in options.items()}
 
 
 def _is_note(found: dict[str, Any]) -> bool:
@@ -183,7 +188,13 @@ def make(
     elif there or (known and not begun.get("whole") and begun.get("code") == CODE):
         note = begun
     # Otherwise it is made anew: the file is gone, or its parts are those of other code.
-    note |= {**recipe.options, "map": name, "digest": world.digest, "rows": world.shape[0], "cols": world.shape[1]}
+    note |= {
+        **_noted(recipe.options),
+        "map": name,
+        "digest": world.digest,
+        "rows": world.shape[0],
+        "cols": world.shape[1],
+    }
     if not there:
         note |= {"jobs": jobs, "cores": os.cpu_count(), "code": CODE, "whole": False}
         note["sittings"] += 1
