@@ -15,7 +15,7 @@ from helpers import companion
 from small_databases import forged
 from timebound import cli
 from timebound.algorithms import REGISTRY, parse_spec
-from timebound.databases import files
+from timebound.databases import files, parts
 from timebound.databases.library import kinds
 from timebound.lab import bench, paper, recipes, report, reproduce
 from timebound.lab.experiment import Sweep, WorldSource, plan
@@ -122,6 +122,27 @@ def test_interrupted_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert toy.made == [0, 1, 2, 1, 3, 4, 5]
     assert file.read_bytes() == whole
     assert [path.name for path in tmp_path.iterdir()] == ["t.db"]
+
+
+@pytest.mark.parametrize(
+    "world",
+    [field(), tb.Grid(CELLS, connectivity=4), tb.Grid(CELLS * 2.5, corners="one"), field().to_graph()],
+    ids=["grid", "four", "terrain", "graph"],
+)
+def test_a_world_travels_to_another_process(world: Any) -> None:
+    there = parts._unpacked(parts._world_copy(world))
+    assert there is not world
+    assert there.digest == world.digest
+    start, goal = (0, 0), (9, 6)
+    path = tb.solve(world, start, goal, "a*").path
+    assert np.array_equal(tb.solve(there, start, goal, "a*").path, path)
+    # It is a world like any other: agents there see its edits, and nobody here does.
+    agent = tb.agent("tba*", there, start, goal, budget=1)
+    agent.step()
+    there.block(*[(3, 6), (4, 6)] if world.table == "linked" else [(3, 6)])  # the only way
+    assert there.changes.count > world.changes.count == 0
+    assert np.array_equal(tb.solve(world, start, goal, "a*").path, path)
+    assert agent.run().status == "unreachable"
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:

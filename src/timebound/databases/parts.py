@@ -152,7 +152,7 @@ def _made_there(task: Task, errand: _Errand) -> tuple[int, bytes]:
 
 @dataclass(frozen=True)
 class _WorldCopy:
-    """A world on its way to another process: the bits of a grid, or any other world whole."""
+    """A world on its way to another process: the bits of a plain grid, or any other world whole."""
 
     packed: bytes
     shape: tuple[int, int] | None = None
