@@ -145,6 +145,13 @@ def test_a_world_travels_to_another_process(world: Any) -> None:
     assert agent.run().status == "unreachable"
 
 
+def test_a_puzzle_travels_too() -> None:
+    puzzle = tb.TilePuzzle(2, 3)
+    there = parts._unpacked(parts._world_copy(puzzle))
+    start = (3, 1, 2, 4, 0, 5)
+    assert tb.solve(there, start, there.solved, "a*").cost == tb.solve(puzzle, start, puzzle.solved, "a*").cost
+
+
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     world, file, bad = field(), tmp_path / "t.db", tmp_path / "bad.db"
     made = tb.prepare(world, file, algorithm="toy")
