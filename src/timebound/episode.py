@@ -14,9 +14,9 @@ from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
 from .errors import Error, MoveError, ProblemError, SpecError, WorldError, check_world
 from .kernels import loop
-from .kernels.best_first import SEARCH
-from .kernels.layout import COUNTS, WEIGHT_ONE
-from .kernels.paths import count_non_optimal, walk
+from .kernels.layout import COUNTS
+from .kernels.paths import walk
+from .kernels.shortest_paths import count_non_optimal, tree_from
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import Workspace, new_record
 from .result import Convergence, Result, Validation, plain_point
@@ -148,7 +148,8 @@ class Agent:
         self._memory_bytes = 0
         self._proved = -1  # the world's edit count when the goal was proved to be out of reach
         self._record = new_record(loop.EPISODE)
-        self._record["position"], self._record["goal"], self._record["commit"] = here, there, commit
+        self._record["position"], self._record["goal"] = here, there
+        self._record["moves_per_decision"] = commit
         self._record["status"] = loop.REACHED if here == there else loop.ACTIVE
         self._limit = self.budget.expansions or UNLIMITED
         time_limit = self.budget.milliseconds
@@ -286,7 +287,7 @@ class Agent:
         else:
             self._release()
             self._borrow(int(self._record["goal"][0]))
-        kept = {name: int(self._record[name][0]) for name in ("goal", "commit")}
+        kept = {name: int(self._record[name][0]) for name in ("goal", "moves_per_decision")}
         self._record[:] = 0
         for name, value in kept.items():
             self._record[name] = value
@@ -452,17 +453,10 @@ def _non_optimal_moves(world: World, trail: np.ndarray, goal: int) -> int | None
     if not world.undirected or world.table == "hashed":
         return None
     view, workspace = world.view_for(goal), Workspace.of(world)
-    search, counts = new_record(SEARCH), new_record(COUNTS)
-    search["g_weight"], search["reopen"] = WEIGHT_ONE, 1
-    clock = new_clock()
     try:
         world.changes.enter(workspace)
-        while True:
-            wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail, clock)
-            if wrong >= 0:
-                return int(wrong)
-            if wrong == -1:
-                workspace.enlarge()
+        search = tree_from(view, workspace, goal)
+        return int(count_non_optimal(view, workspace.table, search, trail))
     finally:
         world.changes.leave(workspace)
         workspace.release()

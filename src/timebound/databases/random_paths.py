@@ -21,9 +21,10 @@ import numpy as np
 
 from ..errors import WorldError
 from ..kernels.best_first import SEARCH
-from ..kernels.climbing import compress
-from ..kernels.layout import COUNTS, GROW, PAUSED, WEIGHT_ONE
-from ..kernels.records import Records, grow_tree, optimal_path, tree_path
+from ..kernels.compression import compress
+from ..kernels.layout import COUNTS, WEIGHT_ONE
+from ..kernels.shortest_paths import optimal_path, tree_from, tree_path
+from ..kernels.subgoal_records import SubgoalRecords
 from ..kernels.ticks import new_clock
 from ..kernels.workspace import Workspace, new_record
 from ..worlds.grid import Grid
@@ -41,7 +42,7 @@ _TRIES = 1000  # random pairs for one record, before a map is called too easy
 _ROOTS = 20  # roots for one tree's records, before the same
 
 
-def between_random_states(world: Grid, records: int, mode: str, seed: int, workshop: Workshop) -> Records:
+def between_random_states(world: Grid, records: int, mode: str, seed: int, workshop: Workshop) -> SubgoalRecords:
     """So many records, in the order of the k-d tree."""
     size = CHUNK[mode]
     todo = [
@@ -139,7 +140,7 @@ class Maker:
     def _from_root(self, random: np.random.Generator, count: int) -> Iterator[tuple[int, int, np.ndarray]]:
         """Up to ``count`` records from one root; fewer if it lies in a small part of the map, cut off from the rest."""
         root = int(self._world.random_states(1, random)[0])
-        self._grow(root)
+        self._search = tree_from(self._world.view, self._workspace, root)
         made = in_vain = 0
         while made < count and in_vain < _TRIES:
             in_vain += 1
@@ -155,19 +156,6 @@ class Maker:
             if len(subgoals):
                 yield int(path[0]), int(path[-1]), subgoals
                 made, in_vain = made + 1, 0
-
-    def _grow(self, root: int) -> None:
-        """A Dijkstra search of everything that is connected with the root."""
-        self._search["g_weight"], self._search["h_weight"], self._search["reopen"] = WEIGHT_ONE, 0, 1
-        self._search["paused"] = 0
-        clock = new_clock()
-        while True:
-            arrays = self._workspace.table, self._workspace.queue, self._search, self._counts
-            status = grow_tree(self._world.view, *arrays, root, clock)
-            if status == GROW:
-                self._workspace.enlarge()
-            elif status != PAUSED:
-                return
 
     def _between(self, start: int, goal: int) -> np.ndarray:
         self._search["paused"] = 0
@@ -201,7 +189,7 @@ class Maker:
         return self._subgoals[:count].copy()
 
 
-def _assembled(world: Grid, parts: Sequence[Part]) -> Records:
+def _assembled(world: Grid, parts: Sequence[Part]) -> SubgoalRecords:
     """All records, in the order of the k-d tree."""
     starts, ends, lengths, subgoals = (np.concatenate([part[name] for part in parts]) for name in _COLUMNS)
     points = np.concatenate([world.points_of(starts), world.points_of(ends)], axis=1)
@@ -209,7 +197,7 @@ def _assembled(world: Grid, parts: Sequence[Part]) -> Records:
     begins = np.concatenate([[0], np.cumsum(lengths)])
     first = np.concatenate([[0], np.cumsum(lengths[order])]).astype(np.int32)
     moved = np.concatenate([subgoals[begins[k] : begins[k + 1]] for k in order]) if len(order) else subgoals
-    return Records(starts[order], ends[order], first, moved.astype(np.int32))
+    return SubgoalRecords(starts[order], ends[order], first, moved.astype(np.int32))
 
 
 def tree_order(points: np.ndarray, leaf: int = 1) -> np.ndarray:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.records import Records
-from ..kernels.trails import Trails, no_trails
+from ..kernels.coverage_records import CoverageRecords, no_coverage_records
+from ..kernels.subgoal_records import SubgoalRecords
 from ..parameters import Parameter
 from ..worlds.grid import Grid
 from .checks import fault
@@ -32,7 +32,7 @@ class SubgoalDatabase:
     """Records for one world. ``tb.load_database(file, world)`` opens one; pass it as ``database=``."""
 
     digest: str
-    records: Records | Trails
+    records: SubgoalRecords | CoverageRecords
     settings: dict[str, Any]
     rules: tuple[Any, ...]  # the size of the map, and how one may move on it
     spare: list[Any] = field(default_factory=list, compare=False, repr=False)  # room for questions: a pool
@@ -41,7 +41,7 @@ class SubgoalDatabase:
     def empty(cls, world: Any, coverage: bool = False) -> SubgoalDatabase:
         """One without records: an agent then does without."""
         none = np.empty(0, np.int32)
-        found = no_trails() if coverage else Records(none, none, np.zeros(1, np.int32), none)
+        found = no_coverage_records() if coverage else SubgoalRecords(none, none, np.zeros(1, np.int32), none)
         return cls(world.digest, frozen(found), {"records": 0, "coverage": coverage}, rules_of(world))
 
     def __len__(self) -> int:
@@ -55,7 +55,7 @@ class SubgoalDatabase:
     @property
     def states(self) -> int:
         """States stored: starts, ends and subgoals."""
-        if isinstance(self.records, Trails):
+        if isinstance(self.records, CoverageRecords):
             return len(self.records.points)
         return 2 * len(self) + len(self.records.subgoals)
 
@@ -65,7 +65,7 @@ class SubgoalDatabase:
 
     def summary(self) -> str:
         """What is in it, in words."""
-        if isinstance(self.records, Trails):
+        if isinstance(self.records, CoverageRecords):
             return f"{len(self):,} records with {self.states / max(len(self), 1):.1f} points each"
         return f"{len(self):,} records with {len(self.records.subgoals) / max(len(self), 1):.1f} subgoals each"
 
@@ -105,7 +105,7 @@ def _settings(options: Options) -> dict[str, Any]:
 def _make(world: Grid, options: Options, workshop: Workshop) -> Mapping[str, np.ndarray]:
     world.parts()  # computed once, before threads ask for it
     records, seed = options["records"], options["seed"]
-    found: Records | Trails
+    found: SubgoalRecords | CoverageRecords
     if options["coverage"]:
         found = covering(world, records, seed, workshop)
     else:
@@ -113,8 +113,8 @@ def _make(world: Grid, options: Options, workshop: Workshop) -> Mapping[str, np.
     return found._asdict()
 
 
-def _form(settings: Mapping[str, Any]) -> type[Records | Trails]:
-    return Trails if settings.get("coverage") else Records
+def _form(settings: Mapping[str, Any]) -> type[SubgoalRecords | CoverageRecords]:
+    return CoverageRecords if settings.get("coverage") else SubgoalRecords
 
 
 def _fault(world: Grid, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str | None:

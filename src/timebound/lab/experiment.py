@@ -349,7 +349,7 @@ def _heaped(source: WorldSource) -> Grid:
 def _asked(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
     """An episode of kNN LRTA*, with what its database answered and how many moves had more to do than to move.
 
-    The answer is of the last question: ``record``, ``none``, or ``straight`` if the goal could be climbed to.
+    The answer is of the last query: ``record``, ``none``, or ``straight`` if the goal could be climbed to.
     """
     problem, limit = run.problem, run.setting.move_limit
     agent = Agent(
@@ -358,8 +358,8 @@ def _asked(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
     ).run()  # fmt: skip
     result = agent.result(problem.optimal)
     planner: Any = agent._planner
-    quest = planner.state.quest[0]
-    answer = "record" if quest["record"] >= 0 else "straight" if quest["similar"] < 0 else "none"
+    query = planner.state.query[0]
+    answer = "record" if query["record"] >= 0 else "straight" if query["tried"] < 0 else "none"
     return measures_of(result) | {"answer": answer, "asking_moves": int((result.expansions_per_move > 1).sum())}
 
 
