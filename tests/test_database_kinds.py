@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ CELLS[3, :-1] = CELLS[6, 1:] = False
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(REGISTRY, "toy", toy.TOY)
+    monkeypatch.setitem(getattr(REGISTRY, "_others", REGISTRY), "toy", toy.TOY)
     toy.made.clear()
 
 
@@ -197,8 +198,12 @@ def test_an_algorithm_takes_its_own_kind_only() -> None:
 # --- everyone asks the kind ------------------------------------------------------------------------------------------
 
 
-def test_it_is_listed() -> None:
+def test_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kinds() == {"knn-lrta*": REGISTRY["knn-lrta*"].database, "toy table": toy.KIND}
+    monkeypatch.setitem(
+        getattr(REGISTRY, "_others", REGISTRY), "rogue", replace(toy.TOY, database=replace(toy.KIND, name="knn-lrta*"))
+    )
+    assert kinds()["knn-lrta*"] is REGISTRY["knn-lrta*"].database
     assert parse_spec("toy").database is toy.KIND
     assert parse_spec("toy:look=false").database is None
     assert parse_spec("a*").database is None

@@ -19,8 +19,12 @@ __all__ = ["build", "in_spec", "kind_for", "kinds", "load_database", "prepare", 
 
 
 def kinds() -> dict[str, DatabaseKind]:
-    """All kinds, by the name that stands in their files."""
-    return {kind.name: kind for algorithm in REGISTRY.values() if (kind := algorithm.database) is not None}
+    """All kinds, by the name that stands in their files. Of two with the same name the first has it: ours."""
+    found: dict[str, DatabaseKind] = {}
+    for algorithm in REGISTRY.values():
+        if algorithm.database is not None:
+            found.setdefault(algorithm.database.name, algorithm.database)
+    return found
 
 
 def users(kind: DatabaseKind) -> list[str]:

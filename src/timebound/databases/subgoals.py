@@ -71,7 +71,7 @@ class SubgoalDatabase:
 
     def remark(self) -> str | None:
         """Why there are fewer records than were asked for."""
-        if len(self) < self.settings["records"]:
+        if len(self) < self.settings.get("records", 0):
             return "hardly any problem is without a good answer now, so there are no more"
         return None
 
