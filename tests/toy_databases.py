@@ -5,7 +5,6 @@ The table of a world: what it costs from every cell to one corner. ``toy`` walks
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -19,8 +18,9 @@ from timebound.databases.kinds import DatabaseKind, rules_of
 from timebound.databases.parts import Part, Workshop
 from timebound.kernels.layout import COUNTS, INFINITE
 from timebound.kernels.loop import NO_WAY, decide
+from timebound.kernels.shortest_paths import distances, tree_from
 from timebound.kernels.views import degree, successor
-from timebound.kernels.workspace import new_record
+from timebound.kernels.workspace import Workspace, new_record
 
 CORNERS = ("first", "last")
 FAR = 2**40
@@ -83,19 +83,12 @@ def corner_of(world: tb.Grid, corner: str) -> int:
 def make_band(world: tb.Grid, told: str, band: Band) -> Part:
     assert told == "what all bands share"
     made.append(band.number)
-    source = corner_of(world, band.corner)
-    distances = np.full(world.states, FAR)
-    distances[source] = 0
-    queue = [(0, source)]
-    while queue:
-        d, s = heapq.heappop(queue)
-        for i in range(degree(world.view, s)):
-            t, c = successor(world.view, s, i)
-            if c >= 0 and d + c < distances[t]:
-                distances[t] = d + c
-                heapq.heappush(queue, (d + int(c), int(t)))
+    costs = np.empty(world.states, np.int64)
+    workspace = Workspace.of(world)
+    distances(workspace.table, tree_from(world.view, workspace, corner_of(world, band.corner)), costs)
+    workspace.release()
     width = world.shape[1] + 2
-    return {"distances": distances[band.first * width : band.last * width]}
+    return {"distances": np.minimum(costs[band.first * width : band.last * width], FAR)}
 
 
 def make(world: tb.Grid, options: dict[str, Any], workshop: Workshop) -> Mapping[str, np.ndarray]:
@@ -118,8 +111,8 @@ def make(world: tb.Grid, options: dict[str, Any], workshop: Workshop) -> Mapping
 def fault(world: tb.Grid, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> str | None:
     if set(arrays) != {"distances"} or settings.get("corner") not in CORNERS:
         return "it is no table"
-    (distances,) = arrays.values()
-    if distances.dtype != np.int64 or len(distances) != world.states or distances.min() < 0:
+    (costs,) = arrays.values()
+    if costs.dtype != np.int64 or len(costs) != world.states or costs.min() < 0:
         return "it does not have a distance for each cell"
     return None
 
