@@ -36,6 +36,7 @@ import numpy as np
 
 import timebound as tb
 from timebound.algorithms import REGISTRY, parse_spec
+from timebound.databases.subgoals import SUBGOALS
 from timebound.scenarios import maps_folder
 from timebound.warmup import ready
 
@@ -76,8 +77,11 @@ def problems(world: tb.Grid, seed: int) -> Iterator[tuple[Any, Any]]:
 
 def databases(world: tb.Grid, spec: str) -> dict[str, dict[str, Any]]:
     """What an algorithm runs with besides a world, by a word for it."""
-    if not parse_spec(spec).algorithm.database:
+    kind = parse_spec(spec).database
+    if kind is None:
         return {"": {}}
+    if kind is not SUBGOALS:
+        return {"": {"database": tb.prepare(world, None, algorithm=spec)}}
     return {
         ", random records": {"database": tb.prepare(world, None, records=2000, seed=1)},
         ", coverage": {"database": tb.prepare(world, None, records=60, coverage=True, seed=1)},

@@ -347,6 +347,17 @@ def _value(parameter: Parameter, random: np.random.Generator) -> Any:
     return round(value) if parameter.kind is int else round(value, 3)
 
 
+def _database(world: Any, name: str, random: np.random.Generator) -> Any:
+    """A small one of any form; an empty one where there is nothing to look up."""
+    kind = REGISTRY[name].database
+    # Without the JIT only what is quickest: other forms take minutes.
+    forms = {one.name: bool(random.random() < 0.5) for one in kind.options if one.kind is bool and COMPILED}
+    try:
+        return tb.prepare(world, None, algorithm=name, **kind.small, **forms)
+    except tb.WorldError:
+        return kind.empty(world)[0]
+
+
 def _spec(name: str, random: np.random.Generator) -> str:
     """An algorithm with some of its parameters set."""
     chosen = [parameter for parameter in REGISTRY[name].parameters if random.random() < 0.5]
@@ -422,12 +433,8 @@ def draw(seed: int, *, side: int = 9, names: Iterable[str] = tuple(REGISTRY)) ->
         if REGISTRY[name].refuses is not None and REGISTRY[name].refuses(world):  # type: ignore[misc]
             continue
         options: dict[str, Any] = {"commit": int(random.integers(1, 4))}
-        if REGISTRY[name].database:
-            try:
-                coverage = COMPILED and bool(random.random() < 0.5)  # without the JIT it takes minutes
-                options["database"] = tb.prepare(world, None, records=4, seed=1, coverage=coverage)
-            except tb.WorldError:  # nothing here needs a subgoal
-                options["database"] = tb.SubgoalDatabase.empty(world)
+        if REGISTRY[name].database is not None:
+            options["database"] = _database(world, name, random)
         spec, budget = _spec(name, random), _BUDGETS[int(random.integers(len(_BUDGETS)))]
         try:
             agent = tb.agent(spec, world, start, goal, budget=budget, **options)

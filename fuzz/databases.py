@@ -18,7 +18,8 @@ import numpy as np
 from harness import Tally, damaged
 
 import timebound as tb
-from timebound.databases import coverage, files, subgoals
+from timebound.databases import coverage, files, random_paths
+from timebound.databases.subgoals import SUBGOALS
 from timebound.kernels.coverage_records import TIERS, CoverageRecords
 from timebound.kernels.jit import COMPILED
 from timebound.kernels.subgoal_records import SubgoalRecords
@@ -68,7 +69,7 @@ class Room:
 
     def _prepare(self, covers: bool) -> None:
         with (
-            patch.object(subgoals, "_CHUNK", {"paths": 5, "trees": 5}),
+            patch.object(random_paths, "CHUNK", {"paths": 5, "trees": 5}),
             patch.object(coverage, "TREES", 3),
             patch.object(coverage, "DRAWS", 60 if COMPILED else 8),
             patch.object(coverage, "ENOUGH", 0.02 if COMPILED else 0.2),
@@ -94,7 +95,7 @@ class Room:
         found = _nonsense(self.world, covers, random) if nonsense else self.good[covers].records
         arrays = {name: array.copy() for name, array in found._asdict().items()}
         told = [_spoil(arrays, self.world.states, random) for _ in range(int(random.integers(4)))]
-        data = files.packed(subgoals.KIND, self.world.digest, settings, arrays)
+        data = files.packed(SUBGOALS.name, self.world.digest, settings, arrays)
         if random.integers(5) == 0:
             data, changes = _forged(data, random)
             told.append(changes)

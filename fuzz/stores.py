@@ -234,7 +234,7 @@ class _Lab:
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self.world = tb.Grid(tb.generate.rooms((16, 16), room=4, seed=1))
-        self.recipe = Recipe(8)
+        self.recipe = Recipe.of("knn-lrta*", records=8)
         self.file = folder / "r.db"
         make("rooms", self.world, self.recipe, self.file)
         self.note = self.file.with_suffix(".json")
@@ -250,11 +250,11 @@ class _Lab:
             self.file.write_bytes(damaged(self.whole[self.file], random))
 
         def use() -> None:
-            data = Data({}, [note for note in [note_of(self.file)] if note])
+            data = Data({}, [note for note in [note_of(self.file, self.recipe)] if note])
             for item in chapter.PAPER.items:
                 item.examine(data)
             make("rooms", self.world, self.recipe, self.file, say=_silent)
-            if not note_of(self.file).get("whole") or self.file.read_bytes() != self.whole[self.file]:
+            if not note_of(self.file, self.recipe).get("whole") or self.file.read_bytes() != self.whole[self.file]:
                 raise AssertionError("not made anew")
 
         tally.judge(f"input {number}, {self.note.read_bytes()!r}", use)

@@ -131,12 +131,13 @@ def any_cases() -> st.SearchStrategy[Case]:
 
 def companion(name: str, world: Any) -> dict[str, Any]:
     """What an algorithm needs besides a world: a small database, for those that use one."""
-    if not parse_spec(name).algorithm.database:
+    kind = parse_spec(name).database
+    if kind is None:
         return {}
     try:
-        return {"database": tb.prepare(world, None, records=6, seed=1)}
-    except tb.WorldError:  # nothing here needs a subgoal
-        return {"database": tb.SubgoalDatabase.empty(world)}
+        return {"database": tb.prepare(world, None, algorithm=name, **kind.small)}
+    except tb.WorldError:  # there is nothing to look up
+        return {"database": kind.empty(world)[0]}
 
 
 def message_of(reader, *paths) -> str:

@@ -15,7 +15,7 @@ import timebound as tb
 from helpers import COMPILED
 from small_databases import rooms, small_work
 from timebound import atomic
-from timebound.databases import subgoals
+from timebound.databases import random_paths
 
 
 class FullDisk:
@@ -44,7 +44,7 @@ def test_a_disk_that_is_full_at_any_moment(
     covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sentence; what was there is still there, half files are not, finished parts are used the next time."""
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 10)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 10)
     world, file = rooms(), tmp_path / "r.db"
     with monkeypatch.context() as patch:
         disk = FullDisk(patch, 10**9)
@@ -93,7 +93,7 @@ def test_a_file_that_cannot_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_two_builds_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     world, file = rooms(), tmp_path / "r.db"
     refusals = []
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import timebound as tb
 from small_databases import with_number
-from timebound.databases import checks, files, subgoals
+from timebound.databases import checks, files
+from timebound.databases.subgoals import SUBGOALS
 from timebound.kernels import coverage_records
 from timebound.kernels.subgoal_records import SubgoalRecords
 
@@ -21,7 +22,7 @@ from timebound.kernels.subgoal_records import SubgoalRecords
 def rewritten(database: tb.SubgoalDatabase, file: Path, **changes: Any) -> Path:
     """The file of a database with other arrays and a right checksum."""
     arrays = {**database.records._asdict(), **changes}
-    files.write(file, subgoals.KIND, database.digest, database.settings, arrays)
+    files.write(file, SUBGOALS.name, database.digest, database.settings, arrays)
     return file
 
 
@@ -37,7 +38,7 @@ def test_numbers_out_of_range_are_refused(database: tuple[tb.Grid, Path], tmp_pa
     for name, array in good.records._asdict().items():
         outside = [int(array.max()) + 1] if name in ("first", "points", "tiers", "used", "uses") else []
         outside = [len(good.records.cells)] if name == "points" else outside
-        walls = [0, 1, world.states - 1, world.states, int(np.flatnonzero(world._free == 0)[-1])]
+        walls = [0, 1, world.states - 1, world.states, int(np.flatnonzero(world.free_by_state == 0)[-1])]
         outside += walls if name in ("starts", "ends", "subgoals", "cells") else []
         for place in {0, len(array) // 2, len(array) - 1}:
             for number in (*HOSTILE, *outside):
@@ -128,7 +129,7 @@ def test_what_passes_the_checks_can_be_walked_with(
     world = tb.Grid(chance.random((9, 9)) < 0.8)
     if world.free_count < 2:
         return
-    found = data.draw((made_up_coverage if covers else made_up_records)(world._free))
+    found = data.draw((made_up_coverage if covers else made_up_records)(world.free_by_state))
     arrays = {name: array.copy() for name, array in found._asdict().items()}
     intact = True
     for _ in range(data.draw(st.integers(0, 2))):
@@ -139,7 +140,7 @@ def test_what_passes_the_checks_can_be_walked_with(
             intact = intact and array[place] == number
             array[place] = number
     file = tmp_path_factory.getbasetemp() / f"made-up-{os.getpid()}.db"
-    files.write(file, subgoals.KIND, world.digest, {"coverage": covers}, arrays)
+    files.write(file, SUBGOALS.name, world.digest, {"coverage": covers}, arrays)
     try:
         database = tb.load_database(file, world)
     except tb.DatabaseError:

@@ -13,7 +13,7 @@ import timebound as tb
 from helpers import COMPILED
 from small_databases import climbed, rooms
 from timebound import cli
-from timebound.databases import subgoals
+from timebound.databases import random_paths
 
 
 @pytest.mark.parametrize("mode", ["paths", "trees"])
@@ -39,16 +39,16 @@ def test_records_are_optimal_paths_that_can_be_climbed(mode: str, tmp_path: Path
 
 @pytest.mark.parametrize("mode", ["paths", "trees"])
 def test_long_paths_do_not_enlarge_searches(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(subgoals._CHUNK, mode, 1)
+    monkeypatch.setitem(random_paths.CHUNK, mode, 1)
     world, other = rooms(), rooms()
-    begin = subgoals.Maker.__init__
+    begin = random_paths.Maker.__init__
 
     def cramped(self, world):
         begin(self, world)
         self._path = np.empty(4, np.int64)
 
     expected = tb.prepare(world, None, records=4, mode=mode, seed=1)
-    monkeypatch.setattr(subgoals.Maker, "__init__", cramped)
+    monkeypatch.setattr(random_paths.Maker, "__init__", cramped)
     database = tb.prepare(other, None, records=4, mode=mode, seed=1)
     assert all(np.array_equal(a, b) for a, b in zip(database.records, expected.records, strict=True))
     sizes = [[len(array) for array in one.spare[0].queue] for one in (world, other)]

@@ -18,17 +18,17 @@ import pytest
 import timebound as tb
 from helpers import COMPILED
 from small_databases import forged, header_and_arrays, rooms, small_work, with_number
-from timebound.databases import coverage, files, subgoals
+from timebound.databases import coverage, files, parts, random_paths
 
 
 def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = rooms()
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     file = tmp_path / "r.db"
     tb.prepare(world, file, records=20, mode="paths", seed=5)
     whole = file.read_bytes()
     file.unlink()
-    make, numbers = subgoals._make_chunk, []
+    make, numbers = random_paths._make_chunk, []
 
     def stops_after_two(world, chunk):
         if len(numbers) == 2:
@@ -36,7 +36,7 @@ def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.Monke
         numbers.append(chunk.number)
         return make(world, chunk)
 
-    monkeypatch.setattr(subgoals, "_make_chunk", stops_after_two)
+    monkeypatch.setattr(random_paths, "_make_chunk", stops_after_two)
     with pytest.raises(KeyboardInterrupt):
         tb.prepare(world, file, records=20, mode="paths", seed=5)
     assert not file.exists()
@@ -44,7 +44,7 @@ def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.Monke
         tb.prepare(world, file, records=20, mode="paths", seed=6)
     numbers.clear()
     monkeypatch.setattr(
-        subgoals, "_make_chunk", lambda world, chunk: numbers.append(chunk.number) or make(world, chunk)
+        random_paths, "_make_chunk", lambda world, chunk: numbers.append(chunk.number) or make(world, chunk)
     )
     told: list[tuple[int, int, str]] = []
     tb.prepare(world, file, records=20, mode="paths", seed=5, progress=lambda *news: told.append(news))
@@ -56,8 +56,8 @@ def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.Monke
 
 SCRIPT = """
 import sys, timebound as tb
-from timebound.databases import subgoals
-subgoals._CHUNK["paths"] = 16
+from timebound.databases import random_paths
+random_paths.CHUNK["paths"] = 16
 world = tb.Grid(tb.generate.rooms((96, 96), room=8, seed=1))
 tb.prepare(world, sys.argv[1], records=4000, mode="paths", seed=2, jobs=2)
 """
@@ -138,7 +138,7 @@ def test_interrupted_rounds(tmp_path: Path, small_rounds: None, monkeypatch: pyt
 
 def interrupted(file: Path, patch: pytest.MonkeyPatch, **options: Any) -> None:
     """Make two of the four parts of a database."""
-    make, done = subgoals._make_chunk, []
+    make, done = random_paths._make_chunk, []
 
     def stops_after_two(world: Any, chunk: Any) -> Any:
         if len(done) == 2:
@@ -147,16 +147,16 @@ def interrupted(file: Path, patch: pytest.MonkeyPatch, **options: Any) -> None:
         return make(world, chunk)
 
     with patch.context() as inner:
-        inner.setattr(subgoals, "_make_chunk", stops_after_two)
+        inner.setattr(random_paths, "_make_chunk", stops_after_two)
         with pytest.raises(KeyboardInterrupt):
             tb.prepare(rooms(), file, **{"records": 20, "mode": "paths", "seed": 5, **options})
 
 
 def test_parts_of_other_code_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     file = tmp_path / "r.db"
     with monkeypatch.context() as patch:
-        patch.setattr(subgoals, "CODE", "another")
+        patch.setattr(parts, "CODE", "another")
         interrupted(file, monkeypatch)
     told: list[int] = []
     tb.prepare(rooms(), file, records=20, mode="paths", seed=5, progress=lambda done, *_: told.append(done))
@@ -166,7 +166,7 @@ def test_parts_of_other_code_are_made_anew(tmp_path: Path, monkeypatch: pytest.M
 
 def test_what_is_left_behind_hinders_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake, a kill before the parts were removed, and one while they were."""
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     world, file, folder = rooms(), tmp_path / "r.db", tmp_path / "r.db.parts"
     for wrong in ({"seed": -1}, {"seed": "x"}, {"jobs": 0}, {"jobs": "two"}):
         with pytest.raises(tb.SpecError, match="at least"):
@@ -175,12 +175,12 @@ def test_what_is_left_behind_hinders_nobody(tmp_path: Path, monkeypatch: pytest.
     folder.mkdir()
     (folder / "plan.json").write_text('{"records": 3}')
     with monkeypatch.context() as patch:
-        patch.setattr(subgoals.shutil, "rmtree", lambda *_, **__: None)
+        patch.setattr(parts.shutil, "rmtree", lambda *_, **__: None)
         tb.prepare(world, file, records=20, mode="paths", seed=5)
     assert len(list(folder.glob("*.part"))) == 4
     other = tb.prepare(world, tmp_path / "other.db", records=20, mode="paths", seed=6)
     with monkeypatch.context() as patch:
-        patch.setattr(subgoals.shutil, "rmtree", lambda path, **_: (path / "plan.json").unlink())
+        patch.setattr(parts.shutil, "rmtree", lambda path, **_: (path / "plan.json").unlink())
         tb.prepare(world, file, records=20, mode="paths", seed=6)
     assert file.read_bytes() == (tmp_path / "other.db").read_bytes()
     tb.prepare(world, file, records=20, mode="paths", seed=5)
@@ -211,7 +211,7 @@ def test_damaged_parts_are_made_anew(
     covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever has become of a part: it alone is made again, and the file is as if nothing had happened."""
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     world, file = rooms(), tmp_path / "r.db"
     small_work(world, file, covers)
     whole = file.read_bytes()
@@ -221,8 +221,8 @@ def test_damaged_parts_are_made_anew(
     name, other = list(parts)[:2]
     part = parts[name]
     made: list[int] = []
-    make, search = subgoals._make_chunk, coverage._search
-    monkeypatch.setattr(subgoals, "_make_chunk", lambda w, chunk: made.append(chunk.number) or make(w, chunk))
+    make, search = random_paths._make_chunk, coverage._search
+    monkeypatch.setattr(random_paths, "_make_chunk", lambda w, chunk: made.append(chunk.number) or make(w, chunk))
     monkeypatch.setattr(coverage, "_search", lambda w, known, one: made.append(one.number) or search(w, known, one))
     header, _ = header_and_arrays(part)
     found = files.unpacked(np.frombuffer(part, np.uint8), name)[1]
@@ -286,7 +286,7 @@ def test_damaged_parts_are_made_anew(
 
 def test_a_damaged_plan_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody can tell any more what the parts are for, so they go too."""
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 5)
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 5)
     world, file = rooms(), tmp_path / "r.db"
     small_work(world, file, False)
     whole = file.read_bytes()

@@ -95,7 +95,7 @@ def test_searches_after_edits_are_searches_in_the_new_world(case: Case, seed: in
     case.world.block(mask)
     some = [tuple(int(k) for k in p) for p in np.argwhere(random.random(case.world.shape) < 0.3)]
     case.world.set_cost(some, random.choice([0.25, 0.5, 20.0], len(some)))
-    fresh = tb.Grid(case.world.costs, **case.world._options())
+    fresh = tb.Grid(case.world.costs, **case.world.rules)
     edited, anew = (tb.solve(world, case.start, case.goal) for world in (case.world, fresh))
     assert edited.status == anew.status
     assert edited.cost == pytest.approx(anew.cost, rel=1e-3)

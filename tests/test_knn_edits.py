@@ -13,7 +13,8 @@ import timebound as tb
 from helpers import COMPILED
 from small_databases import make_rounds_small
 from timebound.algorithms.knn_lrta_star import ANSWERED, FAILURES
-from timebound.databases.subgoals import SubgoalDatabase, frozen
+from timebound.databases.files import frozen
+from timebound.databases.subgoals import SubgoalDatabase
 from timebound.kernels.subgoal_records import SubgoalRecords
 
 # Making a database with coverage takes minutes without the compiler.

@@ -13,7 +13,7 @@ import pytest
 import timebound as tb
 from helpers import COMPILED
 from timebound import workers
-from timebound.databases import subgoals
+from timebound.databases import parts, random_paths
 from timebound.lab import bench, paper, recipes, report, reproduce
 from timebound.lab.columns import deterministic
 from timebound.lab.experiment import Run, Sweep, WorldSource, chunks, plan, run_chunk
@@ -23,7 +23,8 @@ from timebound.lab.store import Store
 
 SIDE = 30 if COMPILED else 16
 WORLD = WorldSource.generated("rooms", SIDE, 1, room=6 if COMPILED else 5)
-FEW, MANY = Recipe(8), Recipe(30, "paths", seed=2)
+FEW = Recipe.of("knn-lrta*", records=8)
+MANY = Recipe.of("knn-lrta*", records=30, mode="paths", seed=2)
 SWEEP = Sweep(
     "small", (WORLD,), (knn.KNN, "tba*"), (10_000,), 4, setting=bench.Setting(move_limit=5000), databases=(FEW, MANY)
 )
@@ -59,7 +60,11 @@ def test_each_database_is_a_run_of_its_own() -> None:
     assert {run.database for run in runs if run.spec == "tba*"} == {None}
     run = runs[0]
     assert run.database is not None
-    for change in ({"database": replace(run.database, seed=9)}, {"database": None}, {"blocked": 1.0}):
+    for change in (
+        {"database": Recipe.of("knn-lrta*", **run.database.options | {"seed": 9})},
+        {"database": None},
+        {"blocked": 1.0},
+    ):
         assert replace(run, **change).key != run.key
 
 
@@ -105,8 +110,8 @@ def test_databases_are_made_once_before_the_runs(tmp_path: Path) -> None:
 def test_interrupted_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped while making records, and again while running: the same databases and records as without."""
     rows = made(tmp_path / "whole")
-    monkeypatch.setitem(subgoals._CHUNK, "paths", 8)
-    plain, made_before = subgoals._make_chunk, []
+    monkeypatch.setitem(random_paths.CHUNK, "paths", 8)
+    plain, made_before = random_paths._make_chunk, []
 
     def stopped(world: Any, chunk: Any) -> Any:
         if chunk.mode == "paths" and len(made_before) == 2:
@@ -115,7 +120,7 @@ def test_interrupted_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return plain(world, chunk)
 
     with monkeypatch.context() as patch:
-        patch.setattr(subgoals, "_make_chunk", stopped)
+        patch.setattr(random_paths, "_make_chunk", stopped)
         patch.setattr(recipes, "warm_up", lambda modes: None)
         patch.setattr(reproduce, "warm_up", lambda modes: None)
         with pytest.raises(KeyboardInterrupt):
@@ -150,13 +155,13 @@ def test_notes_of_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     def make() -> dict[str, Any]:
         recipes.make("rooms", world, FEW, file)
-        return recipes.note_of(file)
+        return recipes.note_of(file, FEW)
 
     def write(**changes: Any) -> None:
         file.with_suffix(".json").write_text(json.dumps({**first, **changes}))
 
     first = make()
-    assert (first["sittings"], first["code"], first["whole"]) == (1, subgoals.CODE, True)
+    assert (first["sittings"], first["code"], first["whole"]) == (1, parts.CODE, True)
     # Killed when the file was whole and its note was not: what it took stays known.
     write(whole=False, wall_seconds=3600.0, core_seconds=7200.0)
     told = make()
@@ -195,9 +200,9 @@ def test_a_damaged_note_is_no_note(tmp_path: Path, text: str | dict[str, Any]) -
     note = file.with_suffix(".json")
     whole = json.loads(note.read_text())
     note.write_bytes((text if isinstance(text, str) else json.dumps({**whole, **text})).encode("latin-1"))
-    assert recipes.note_of(file) == {}
+    assert recipes.note_of(file, FEW) == {}
     recipes.make("rooms", world, FEW, file)
-    told = recipes.note_of(file)
+    told = recipes.note_of(file, FEW)
     assert told["whole"]
     assert (told["states"], told["wall_seconds"]) == (whole["states"], None)
 

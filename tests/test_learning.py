@@ -460,7 +460,7 @@ def test_edits_on_the_way(case: Case, seed: int, spec: str) -> None:
         world.unblock(cells[1::2])
         if not isinstance(case.twin, NaiveGrid) or case.twin.terrain:
             world.set_cost(cells, random.choice([0.5, 1.0, 3.0, 9.0], len(cells)))
-    fresh = tb.Grid(np.where(np.isfinite(world.costs), world.costs, 0), **world._options())
+    fresh = tb.Grid(np.where(np.isfinite(world.costs), world.costs, 0), **world.rules)
     agent.run()
     reference = tb.solve(fresh, agent.position, case.goal) if agent.status != "reached" else None
     assert agent.status in ("reached", "move-limit") or reference.status == "unreachable"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import timebound as tb
 from helpers import COMPILED
 from small_databases import climbed, rooms
-from timebound.databases import subgoals
+from timebound.databases import random_paths
 from timebound.kernels import subgoal_records
 from timebound.kernels.jit import kernel
 from timebound.kernels.kd_tree import new_nearest
@@ -33,7 +33,7 @@ def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> 
     world = tb.Grid(np.ones((30, 40)))
     states = world.random_states(2 * count, chance).astype(np.int32).reshape(2, count)
     coordinates = np.concatenate([world.points_of(states[0]), world.points_of(states[1])], axis=1)
-    order = subgoals.tree_order(coordinates)
+    order = random_paths.tree_order(coordinates)
     assert sorted(order) == list(range(count))
     records = SubgoalRecords(states[0][order], states[1][order], np.zeros(1, np.int32), np.zeros(1, np.int32))
     s, goal = (int(k) for k in world.random_states(2, chance))

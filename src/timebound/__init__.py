@@ -22,8 +22,8 @@ _HOMES = {
     "RandomChanges": "worlds.changes",
     "generate": "worlds.generate",
     "SubgoalDatabase": "databases.subgoals",
-    "load_database": "databases.subgoals",
-    "prepare": "databases.subgoals",
+    "load_database": "databases.library",
+    "prepare": "databases.library",
     "agent": "episode",
     "solve": "episode",
     "converge": "episode",
@@ -49,7 +49,8 @@ __all__ = [*_HOMES, "__version__"]
 if TYPE_CHECKING:
     from .algorithms import register
     from .budget import Budget
-    from .databases.subgoals import SubgoalDatabase, load_database, prepare
+    from .databases.library import load_database, prepare
+    from .databases.subgoals import SubgoalDatabase
     from .episode import Agent, agent, converge, solve, validate
     from .errors import DatabaseError, Error, MapError, MoveError, ProblemError, SpecError, WorldError
     from .scenarios import Problem, Scenario, problems

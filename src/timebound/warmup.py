@@ -15,7 +15,6 @@ import numpy as np
 
 from .algorithms import REGISTRY, Algorithm, Spec
 from .budget import Budget
-from .databases.subgoals import SubgoalDatabase
 from .episode import Agent, solve, validate
 from .errors import SpecError
 from .kernels.jit import on_compile
@@ -110,10 +109,7 @@ def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str,
         for algorithm in algorithms:
             if algorithm.refuses is None or algorithm.refuses(world) is None:
                 spec = Spec(algorithm, algorithm.settle({}))
-                databases: list[SubgoalDatabase | None] = [None]
-                if algorithm.database:
-                    databases = [SubgoalDatabase.empty(world, coverage) for coverage in (False, True)]
-                for database in databases:
+                for database in (None,) if algorithm.database is None else algorithm.database.empty(world):
                     yield (
                         f"{kind}: {algorithm.name}",
                         # Some algorithms cannot do without a budget; none minds a generous one.

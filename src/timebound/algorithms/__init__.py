@@ -9,6 +9,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from ..databases.kinds import DatabaseKind
 from ..errors import SpecError
 from ..names import suggestion
 from ..text import shown
@@ -56,6 +57,12 @@ class Spec(NamedTuple):
 
     algorithm: Algorithm
     parameters: dict[str, Any]
+
+    @property
+    def database(self) -> DatabaseKind | None:
+        """The kind of database that it looks things up in; None if, with these parameters, it needs none."""
+        kind = self.algorithm.database
+        return kind if kind is not None and kind.is_needed(self.parameters) else None
 
     def __str__(self) -> str:
         shown = [f"{name}={_shown(value)}" for name, value in self.parameters.items()]

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DatabaseError, SpecError
+from ..databases.subgoals import SUBGOALS
 from ..kernels.climbing import ARRIVED, CLIMB, CLIMBING, climb_on, start_climb
 from ..kernels.coverage_records import CoverageQuery, CoverageRecords, borrowed_query
 from ..kernels.edits import LogView
@@ -258,19 +258,7 @@ class KnnPlanner(AgentCenteredPlanner):
 
     def __init__(self, world: World, goal: int, database: Any, candidates: int, climb: int, retry: int) -> None:
         super().__init__(world, goal)
-        if database is None:
-            raise SpecError(
-                "knn-lrta* needs a database: make one with timebound prepare, and pass "
-                "database=tb.load_database(file, world) (on the command line: --database FILE)"
-            )
-        from ..databases.subgoals import SubgoalDatabase
-
-        if not isinstance(database, SubgoalDatabase):
-            raise SpecError(f"knn-lrta* needs a subgoal database from tb.load_database(file, world), not {database!r}")
-        if not database.fits(world):
-            raise DatabaseError(
-                "this database was made for a map of another size, or for other rules; make one with timebound prepare"
-            )
+        SUBGOALS.check("knn-lrta*", database, world)
         self._database, self._candidates = database, candidates
         query = new_record(QUERY)
         query["goal"], query["record"], query["climb_limit"], query["retry"] = goal, -1, climb, retry
@@ -327,7 +315,7 @@ def _size(room: Any) -> int:
 
 def needs_plain_grid(world: Any) -> str | None:
     """Databases are made for grids on which all cells cost the same."""
-    if world.table == "dense" and getattr(world, "_costs", None) is None:
+    if world.table == "dense" and not world.terrain:
         return None
     return "its databases are for grids whose cells all cost the same"
 
@@ -347,7 +335,7 @@ KNN_LRTA_STAR = Algorithm(
         world, goal, database, candidates, climb, retry
     ),
     refuses=needs_plain_grid,
-    database=True,
+    database=SUBGOALS,
 )
 
 ALGORITHMS = (KNN_LRTA_STAR,)

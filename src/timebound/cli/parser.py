@@ -38,9 +38,19 @@ class Nothing(Exception):
 class Parser(argparse.ArgumentParser):
     """argparse with whole words, examples kept as written, and mistakes as one sentence with the nearest right word."""
 
+    # Adds what is known only to modules that take long to import, once the command is chosen.
+    later: Callable[[Parser], None] | None = None
+
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **options)
+
+    def parse_known_args(self, *args: Any, **options: Any) -> Any:
+        """As argparse does, with the options that are added late."""
+        if self.later is not None:
+            later, self.later = self.later, None
+            later(self)
+        return super().parse_known_args(*args, **options)
 
     def error(self, message: str) -> NoReturn:
         choice = re.match(r"argument (\S+): invalid choice: '?(.*?)'?(?:, maybe .*)? \(choose from (.*)\)$", message)
@@ -88,9 +98,9 @@ class Parser(argparse.ArgumentParser):
 
 def add_command(
     commands: Any, function: Callable[..., int], name: str, summary: str, description: str, epilog: str
-) -> argparse.ArgumentParser:
+) -> Parser:
     """A command that calls ``function`` with its options; it returns the exit code."""
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=description, epilog=epilog)
+    parser: Parser = commands.add_parser(name, help=summary, description=description, epilog=epilog)
     parser.set_defaults(function=function, parser=parser)
     return parser
 

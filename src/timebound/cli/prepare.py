@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import Error, SpecError
+from ..errors import Error
 from ..text import printable
-from .output import SOLVED, Bar, check_output, print_json, print_text
-from .parser import add_command, jobs_of, json_option, whole, worker_options
+from .output import SOLVED, Bar, check_output, note, paragraph, print_json, print_text
+from .parser import Parser, add_command, jobs_of, json_option, number, whole, worker_options
 
 # Endings that say what a file is: a database must not bear one of them.
 TAKEN = (".map", ".scen", ".npy", ".gr", ".gz", ".co", ".png", ".jpg", ".csv", ".json", ".parquet", ".html", ".md")
+_OPTION = "option of a database: "  # keeps their names apart from ours
 
 
 def add_to(commands: Any) -> None:
@@ -22,31 +24,51 @@ def add_to(commands: Any) -> None:
         run,
         "prepare",
         "compute a map's database ahead of time",
-        "Compute what an algorithm looks up on a map: for knn-lrta*, optimal paths between\n"
-        "random cells, each compressed into a few subgoals. Stop it any time and call it\n"
-        "again: it goes on where it stopped, and the file appears when it is whole. The\n"
-        "same seed gives the same file, whatever the number of jobs.",
-        """\
-examples:
-  timebound prepare caves.map --for 'knn-lrta*' --records 10000 -o caves.db
-  timebound prepare caves.map --for 'knn-lrta*' --mode paths --dask local -o caves.db
-  timebound prepare caves.map --for 'knn-lrta*' --coverage --records 1000 -o caves.db
-
-modes: trees takes hundreds of records from each Dijkstra search (minutes where
-paths, one A* search per record as published, takes hours). With --coverage only
-what is still missing becomes a record, and agents use parts of records: on most
-maps a tenth of them does better.""",
+        "Compute what an algorithm looks up on a map. Stop it any time and call it again:\n"
+        "it goes on where it stopped, and the file appears when it is whole. The same\n"
+        "options give the same file, whatever the number of jobs.",
+        "",
     )
     parser.add_argument("map", metavar="MAP", help="a .map file, image, NumPy .npy array or ROS .yaml")
-    parser.add_argument("--for", dest="algorithm", metavar="SPEC", required=True, help="which algorithm: knn-lrta*")
-    parser.add_argument("--records", type=whole, default=10_000, metavar="N", help="default 10000")
-    parser.add_argument("--mode", choices=("trees", "paths"), default="trees", help="default trees")
-    parser.add_argument("--coverage", action="store_true", help="only records that are missing, up to N")
-    parser.add_argument("--seed", type=whole, default=0, metavar="S", help="default 0")
+    parser.add_argument("--for", dest="algorithm", metavar="SPEC", required=True, help="which algorithm, see below")
     parser.add_argument("--scale", type=whole, default=1, metavar="K", help="enlarge the map K times first")
     worker_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True)
     json_option(parser)
+    parser.later = _add_kinds
+
+
+def _add_kinds(parser: Parser) -> None:
+    """The options of every kind of database. Those of the same name, of several kinds, are of the same type."""
+    from ..databases.library import in_spec, kinds, users
+
+    types: dict[type, Callable[[str], Any]] = {int: whole, float: number, str: str}
+    flags: dict[str, argparse.Action] = {}
+    for kind in kinds().values():
+        told = in_spec(kind)
+        others = [option for option in kind.options if option.name not in told]
+        shared = [flag for option in others if (flag := _flag(option.name)) in flags]
+        words = kind.summary
+        words += f"; SPEC says {', '.join(told)}" if told else ""
+        words += f"; also takes {' '.join(shared)}" if shared else ""
+        group = parser.add_argument_group(f"--for {' or '.join(users(kind))}", paragraph("", words))
+        for option in others:
+            flag = _flag(option.name)
+            if flag in flags:
+                flags[flag].choices = None  # the kind itself will say what is wrong
+                continue
+            details: dict[str, Any] = {"action": "store_true", "help": option.help.replace("%", "%%")}
+            if option.kind is not bool:
+                details["action"], details["type"] = "store", types[option.kind]
+                details["help"] += f"; default {option.default}"
+                details |= {"choices": option.choices} if option.choices else {"metavar": "N"}
+            flags[flag] = group.add_argument(flag, dest=_OPTION + option.name, default=argparse.SUPPRESS, **details)
+    examples = [f"  timebound prepare {example}" for kind in kinds().values() for example in kind.examples]
+    parser.epilog = "\n".join(["examples:", *examples])
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,53 +77,38 @@ def run(options: argparse.Namespace) -> int:
         raise Error(f"-o writes a database, so its name ends in .db or the like, not in {Path(options.output).suffix}")
     import time
 
-    from ..algorithms import parse_spec
-    from ..databases.subgoals import KIND, prepare
+    from ..databases.library import kind_for, prepare
     from ..worlds.from_file import open_world
 
-    algorithm = parse_spec(options.algorithm).algorithm
-    if not algorithm.database:
-        raise SpecError(f"{algorithm.name} needs no database; the algorithm that does is {KIND}")
+    kind_for(options.algorithm)  # before a map is opened, which takes longer
     opened = open_world(options.map)
     world = opened.world
     if options.scale != 1:
         if not opened.is_grid:
             raise Error(f"{options.map} is a graph, and only grids can be scaled")
         world = world.scale(options.scale)
+    given = {name.removeprefix(_OPTION): value for name, value in vars(options).items() if name.startswith(_OPTION)}
     began = time.perf_counter()
     with Bar() as bar:
         made = prepare(
             world,
             options.output,
-            records=options.records,
-            mode=options.mode,
-            coverage=options.coverage,
-            seed=options.seed,
+            algorithm=options.algorithm,
             jobs=jobs_of(options),
             dask=options.dask,
             progress=bar,
+            say=note,
+            **given,
         )
     seconds = time.perf_counter() - began
-    facts = {
-        "map": str(options.map),
-        "digest": made.digest,
-        "file": options.output,
-        "records": len(made),
-        "states": made.states,
-        "bytes": Path(options.output).stat().st_size,
-        "seconds": seconds,
-        "coverage": options.coverage,
-        **{name: made.settings[name] for name in ("mode", "seed", "climb_limit")},
-    }
+    size = Path(options.output).stat().st_size
     if options.json:
-        print_json(facts)
-    else:
-        each = made.states / len(made) - (0 if options.coverage else 2)
-        what = "points" if options.coverage else "subgoals"
-        print_text(
-            f"{len(made):,} records with {each:.1f} {what} each, {facts['bytes'] / 1e6:.2f} MB, in {seconds:.1f} s"
-        )
-        if len(made) < options.records:
-            print_text("hardly any problem is without a good answer now, so there are no more")
-        print_text(f"wrote {printable(str(options.output))}")
+        facts = {"map": str(options.map), "digest": made.digest, "file": options.output, "states": made.states}
+        print_json({**facts, "bytes": size, "seconds": seconds, **made.facts()})
+        return SOLVED
+    print_text(f"{made.summary()}, {size / 1e6:.2f} MB, in {seconds:.1f} s")
+    remark = made.remark()
+    if remark is not None:
+        print_text(remark)
+    print_text(f"wrote {printable(str(options.output))}")
     return SOLVED

@@ -1,4 +1,4 @@
-"""What kernels take for granted about a database, checked once when it is opened.
+"""What kernels take for granted about a subgoal database, checked once when it is opened.
 
 Kernels follow numbers from array to array without looking whether they are in range. So a file that was made up, with a
 right checksum, must not get as far as that. Here is everything that kernels/subgoal_records.py,

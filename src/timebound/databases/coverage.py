@@ -12,11 +12,9 @@ on how often the work was interrupted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +26,11 @@ from ..kernels.coverage_records import GRAIN, TIERS, CoverageRecords, answer, ne
 from ..kernels.kd_tree import LEAF
 from ..kernels.shortest_paths import tree_from, tree_path
 from ..kernels.workspace import new_record
-from ..workers import Progress, on_dask, on_threads, scheduler
 from ..worlds.grid import Grid
 from .checks import LONGEST, free_cells, rising_within
-from .subgoals import CLIMB_LIMIT, Maker, Part, WorldCopy, finished_part, frozen, keep_part, packed_part, tree_order
+from .files import frozen
+from .parts import Part, Workshop
+from .random_paths import CLIMB_LIMIT, Maker, tree_order
 
 __all__ = ["Trail", "covering", "indexed"]
 
@@ -41,7 +40,7 @@ DRAWS = 400  # problems tried on it
 BARS = (math.inf, 2.0, 1.5, 1.2)  # of the optimal cost
 ENOUGH = 0.003  # the share of problems missing in a round at which the bar is lowered
 STEP = 4  # one cell of so many is in a higher tier
-_COLUMNS = ("lengths", "points", "walked", "problems", "tried")  # of a finished part
+_COLUMNS = dict.fromkeys(("lengths", "points", "walked", "problems", "tried"), np.int64)  # of a finished part
 ASKED = 10, 250  # how the agent asks if it is not told otherwise: candidates, and steps of a climb
 
 
@@ -66,36 +65,27 @@ class Search(NamedTuple):
         return {**self._asdict(), "bar": str(self.bar)}
 
 
-def covering(
-    world: Grid,
-    most: int,
-    seed: int,
-    jobs: int,
-    dask: str | None,
-    folder: Path | None,
-    progress: Progress | None,
-) -> CoverageRecords:
-    """Up to ``most`` records: fewer if hardly anything is missing before. Finished parts are kept in ``folder``."""
+def covering(world: Grid, most: int, seed: int, workshop: Workshop) -> CoverageRecords:
+    """Up to ``most`` records: fewer if hardly anything is missing before."""
     chosen: list[Trail] = []
     bars = iter(BARS)
     bar = next(bars, None)
     number = 0
     finder = Finder(world)
     try:
-        with nullcontext() if dask is None else scheduler(dask, jobs) as address:
-            while len(chosen) < most and bar is not None:
-                todo = [Search(number + k, seed, bar) for k in range(TREES)]
-                found = _searched(world, todo, indexed(world, chosen), jobs, address, folder)
-                fresh: list[Trail] = []
-                for search in todo:
-                    known = indexed(world, fresh)
-                    fresh += [trail for trail in found[search.number][0] if finder.lacks(known, trail.problem, bar)]
-                chosen += fresh
-                number += TREES
-                if progress is not None:
-                    progress(min(len(chosen), most), most, "records")
-                if len(fresh) <= ENOUGH * sum(tried for _, tried in found.values()):
-                    bar = next(bars, None)
+        while len(chosen) < most and bar is not None:
+            todo = [Search(number + k, seed, bar) for k in range(TREES)]
+            parts = workshop.parts(_search, todo, indexed(world, chosen), columns=_COLUMNS, fits=_fits)
+            fresh: list[Trail] = []
+            for part in parts:
+                known = indexed(world, fresh)
+                fresh += [trail for trail in _trails(part) if finder.lacks(known, trail.problem, bar)]
+            chosen += fresh
+            number += TREES
+            if workshop.progress is not None:
+                workshop.progress(min(len(chosen), most), most, "records")
+            if len(fresh) <= ENOUGH * sum(int(part["tried"][0]) for part in parts):
+                bar = next(bars, None)
     finally:
         finder.close()
     if not chosen:
@@ -124,53 +114,26 @@ def indexed(world: Grid, trails: Sequence[Trail], known: CoverageRecords | None 
     return frozen(CoverageRecords(*(array.astype(np.int32) for array in arrays)))
 
 
-def _searched(
-    world: Grid, todo: list[Search], known: CoverageRecords, jobs: int, dask: str | None, folder: Path | None
-) -> dict[int, tuple[list[Trail], int]]:
-    """What each tree of a round gives: those that are not in the folder yet are searched."""
-    done: dict[int, Part] = {}
-    for search in todo:
-        part = finished_part(folder, search.number, search.work, _COLUMNS, np.int64)
-        if part is not None and _fits(world, part):
-            done[search.number] = part
-    missing = [search for search in todo if search.number not in done]
-    made: Iterator[tuple[int, bytes]]
-    if not missing:
-        made = iter(())
-    elif dask is None:
-        made = on_threads(partial(_search, world, known), missing, jobs)
-    else:
-        made = on_dask(_search_there, missing, dask, jobs, shared=(WorldCopy.of(world), known))
-    for number, data in made:
-        done[number] = keep_part(folder, number, data)
-    return {number: _unpacked(part) for number, part in done.items()}
-
-
-def _search_there(search: Search, shared: tuple[WorldCopy, CoverageRecords]) -> tuple[int, bytes]:
-    """A tree searched in another process."""
-    return _search(shared[0].world(), frozen(shared[1]), search)
-
-
-def _search(world: Grid, known: CoverageRecords, search: Search) -> tuple[int, bytes]:
-    """What is missing, as the bytes of a file."""
+def _search(world: Grid, known: CoverageRecords, search: Search) -> Part:
+    """What is missing."""
     finder = Finder(world)
     try:
-        found, tried = finder.missing(search, known)
+        found, tried = finder.missing(search, frozen(known))  # which it is no more in another process
     finally:
         finder.close()
     none = np.empty(0, np.int64)
-    columns = {
+    return {
         "lengths": np.array([len(trail.points) for trail in found], np.int64),
         "points": np.concatenate([none, *(trail.points for trail in found)]),
         "walked": np.concatenate([none, *(trail.walked for trail in found)]),
         "problems": np.concatenate([none, *(trail.problem for trail in found)]),
         "tried": np.array([tried], np.int64),
     }
-    return search.number, packed_part(search.work, columns)
 
 
-def _fits(world: Grid, part: Part) -> bool:
+def _fits(world: Grid, search: Search, part: Part) -> bool:
     """Whether a part can be what a tree gave."""
+    free = world.free_by_state
     lengths, points, walked, problems, tried = (part[name] for name in _COLUMNS)
     ends = np.cumsum(lengths)
     return (
@@ -180,21 +143,20 @@ def _fits(world: Grid, part: Part) -> bool:
         and len(problems) == 3 * len(lengths)
         and len(tried) == 1
         and len(lengths) <= tried[0] <= DRAWS
-        and free_cells(points, world._free)
-        and free_cells(problems.reshape(-1, 3)[:, :2].ravel(), world._free)
+        and free_cells(points, free)
+        and free_cells(problems.reshape(-1, 3)[:, :2].ravel(), free)
         and bool((walked >= 0).all())
         and rising_within(walked, ends)
     )
 
 
-def _unpacked(part: Part) -> tuple[list[Trail], int]:
-    lengths, points, walked, problems, tried = (part[name] for name in _COLUMNS)
-    ends = np.cumsum(lengths)
-    parts = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
-    trails = [
-        Trail(points[one], walked[one], problem) for one, problem in zip(parts, problems.reshape(-1, 3), strict=True)
+def _trails(part: Part) -> list[Trail]:
+    """The records of a part."""
+    ends = np.cumsum(part["lengths"])
+    return [
+        Trail(part["points"][end - length : end], part["walked"][end - length : end], problem)
+        for end, length, problem in zip(ends, part["lengths"], part["problems"].reshape(-1, 3), strict=True)
     ]
-    return trails, int(tried[0])
 
 
 class Finder(Maker):

@@ -6,7 +6,7 @@ checksum of itself (with that left empty) and of all arrays. It holds no date an
 same bytes.
 
 A checksum tells what was damaged, not what was made up. So a header is believed in nothing; what the arrays hold is
-judged by checks.py.
+judged by its kind.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import math
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..atomic import file_named, write_whole
 from ..errors import DatabaseError
 
-__all__ = ["VERSION", "packed", "read", "unpacked", "write"]
+__all__ = ["VERSION", "frozen", "packed", "read", "unpacked", "write"]
 
 MAGIC = b"timebound database\n"
 VERSION = 3  # what is written; older ones are read too
@@ -32,8 +32,18 @@ _ALIGN = 64
 _BEFORE_HEADER = len(MAGIC) + 8
 _LONGEST_HEADER = 1 << 20  # bytes; ours have less than a thousand
 _LONGEST_NAME = 100
-_DTYPES = ("<i4", "<i8")
+_DTYPES = ("|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 _AGAIN = "make it again with timebound prepare"
+
+R = TypeVar("R", bound=tuple[Any, ...])  # a NamedTuple of arrays
+
+
+def frozen(found: R) -> R:
+    """Arrays that cannot be written to, as those in a file: kernels are then compiled for one kind of array only."""
+    plain = [np.asarray(array).view(np.ndarray) for array in found]
+    for array in plain:
+        array.flags.writeable = False
+    return type(found)(*plain)
 
 
 def write(

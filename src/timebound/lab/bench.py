@@ -27,7 +27,7 @@ from ..algorithms import Spec, parse_spec
 from ..atomic import write_whole
 from ..budget import Budget
 from ..databases.files import read
-from ..databases.subgoals import load_database
+from ..databases.library import load_database
 from ..episode import Agent, solve
 from ..errors import DatabaseError, MapError, SpecError, WorldError, at_least
 from ..result import Result
@@ -272,10 +272,13 @@ def measure(world: Any, problem: Problem, entry: Entry, setting: Setting, change
 
 def database_for(world: Any, spec: Spec, files: Sequence[str]) -> Any:
     """Of the database files the one made for this world; None if the algorithm uses none."""
-    if not spec.algorithm.database:
+    kind = spec.database
+    if kind is None:
         return None
     for file in files:
-        if _header(file)["world"] == world.digest:
+        header = _header(file)
+        right = header["kind"] == kind.name and kind.serves(spec.parameters, header["settings"])
+        if header["world"] == world.digest and right:
             return load_database(file, world)
     if files:
         raise DatabaseError(f"none of {', '.join(files)} was made for this map; make one with timebound prepare")

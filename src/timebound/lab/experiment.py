@@ -211,15 +211,19 @@ def plan(sweep: Sweep, remembered: Drawn, progress: Callable[[str], None] | None
 
 
 def _recipes(sweep: Sweep, spec: str) -> tuple[Recipe | None, ...]:
-    """The databases that an algorithm is to run with: the sweep's, or none if it uses none."""
-    if not parse_spec(spec).algorithm.database:
+    """The databases that an algorithm is to run with: the sweep's, or what it says itself; none if it uses none."""
+    parsed = parse_spec(spec)
+    if parsed.database is None:
         return (None,)
-    if not sweep.databases:
-        raise SpecError(
-            f"{spec} looks things up in a database, and the sweep {sweep.name!r} names none: "
-            "give it databases=(Recipe(records=10_000),)"
-        )
-    return sweep.databases
+    named = tuple(recipe for recipe in sweep.databases if recipe.serves(spec))
+    if named:
+        return named
+    if parsed.database.told(parsed.parameters):
+        return (Recipe.of(spec),)
+    raise SpecError(
+        f"{spec} looks things up in a database, and the sweep {sweep.name!r} names none: "
+        f"give it databases=(Recipe.of({parsed.algorithm.name!r}),)"
+    )
 
 
 @dataclass(frozen=True)
@@ -277,7 +281,7 @@ def run_chunk(chunk: Chunk) -> list[dict[str, Any]]:
         record["budget"] = run.budget
         record["kind"] = run.kind
         record["database"] = str(run.database) if run.database else None
-        record["records"] = run.database.records if run.database else None
+        record["records"] = run.database.amount if run.database else None
         record["blocked"] = run.blocked
         record["error"] = error
         record["wall_seconds"] = time.perf_counter() - before

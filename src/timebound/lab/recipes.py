@@ -6,13 +6,16 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..algorithms import parse_spec
 from ..atomic import make_folder, write_whole
-from ..databases.subgoals import CODE, SubgoalDatabase, load_database, prepare
+from ..databases.kinds import Database, DatabaseKind
+from ..databases.library import build, kind_for, kinds, load_database
+from ..databases.parts import CODE
 from ..errors import DatabaseError
 from ..workers import Progress
 from ..worlds.generate import rooms
@@ -23,21 +26,44 @@ __all__ = ["Recipe", "make", "note_of", "opened", "usable", "warm_up"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a database is made with, on any map: the arguments of ``timebound prepare``.
+    """What a database is made with, on any map: its kind, and all of its options.
 
-    >>> print(Recipe(10_000))
+    >>> print(Recipe.of("knn-lrta*", records=10_000))
     trees-10000-seed0
-    >>> print(Recipe(1000, coverage=True))
+    >>> print(Recipe.of("knn-lrta*", records=1000, coverage=True))
     coverage-1000-seed0
     """
 
-    records: int
-    mode: str = "trees"
-    seed: int = 0
-    coverage: bool = False
+    name: str  # of the kind
+    chosen: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, spec: str, **options: Any) -> Recipe:
+        """What ``timebound prepare --for spec`` makes with these options."""
+        parsed = parse_spec(spec)
+        kind = kind_for(parsed)
+        return cls(kind.name, tuple(kind.settle(parsed.algorithm.name, parsed.parameters, options).items()))
+
+    @property
+    def kind(self) -> DatabaseKind:
+        return kinds()[self.name]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.chosen)
+
+    @property
+    def amount(self) -> int | None:
+        """How much is to be made, in what the kind counts in; None if it does not say so before."""
+        return self.options[self.kind.amount] if self.kind.amount is not None else None
+
+    def serves(self, spec: str) -> bool:
+        """Whether an algorithm is to run with such a database."""
+        parsed = parse_spec(spec)
+        return parsed.database is self.kind and self.kind.serves(parsed.parameters, self.options)
 
     def __str__(self) -> str:
-        return f"{'coverage' if self.coverage else self.mode}-{self.records}-seed{self.seed}"
+        return self.kind.labelled(self.options)
 
     def file(self, folder: str | Path, digest: str) -> Path:
         """Where the database of a map lies, given the map's hash."""
@@ -45,10 +71,10 @@ class Recipe:
 
 
 _opening = threading.Lock()
-_open: dict[tuple[Any, ...], SubgoalDatabase] = {}
+_open: dict[tuple[Any, ...], Database] = {}
 
 
-def opened(file: str | Path, world: Grid) -> SubgoalDatabase:
+def opened(file: str | Path, world: Grid) -> Database:
     """A database for this world; opened once per process, since its checksum takes a while."""
     try:
         state = os.stat(file)
@@ -78,19 +104,32 @@ def usable(file: Path, world: Grid, say: Callable[[str], None] = print) -> bool:
     return True
 
 
-_WORDS = ("mode", "map", "digest")
-_SIZES = ("records", "rows", "cols")
+_WORDS = ("map", "digest")
+_SIZES = ("rows", "cols")
 _TIMES = ("wall_seconds", "core_seconds", "sittings")
 _WHEN_WHOLE = ("states", "bytes")
+_OWN = (*_WORDS, *_SIZES, *_TIMES, *_WHEN_WHOLE, "jobs", "cores", "code", "whole", "made")
 
 
-def note_of(file: Path) -> dict[str, Any]:
+def note_of(file: Path, recipe: Recipe) -> dict[str, Any]:
     """What is known about the making of a database; empty if nothing is, or if the note is damaged."""
     try:
         found = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) and _is_note(found) else {}
+    if not isinstance(found, dict) or not _is_note(found):
+        return {}
+    # A note from before there was an option says nothing about it.
+    found = _noted({option.name: option.default for option in recipe.kind.options}) | found
+    right = all(
+        (type(found[name]), found[name]) == (type(value), value) for name, value in _noted(recipe.options).items()
+    )
+    return found if right else {}
+
+
+def _noted(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they stand in a note, beside what it says itself."""
+    return {f"option {name}" if name in _OWN else name: value for name, value in options.items()}
 
 
 def _is_note(found: dict[str, Any]) -> bool:
@@ -114,10 +153,11 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
-def warm_up(ways: set[tuple[str, bool]]) -> None:
-    """Compile what making records needs, for these modes with coverage or without: no database's time includes that."""
-    for mode, coverage in sorted(ways):
-        prepare(Grid(rooms((16, 16), room=4, seed=1)), None, records=1, mode=mode, coverage=coverage)
+def warm_up(recipes: Iterable[Recipe]) -> None:
+    """Compile what making such databases needs: no database's time includes that."""
+    world = Grid(rooms((16, 16), room=4, seed=1))
+    for small in {replace(one, chosen=tuple({**one.options, **one.kind.small}.items())) for one in recipes}:
+        build(small.kind, world, None, small.options)
 
 
 def make(
@@ -137,7 +177,7 @@ def make(
     worker.
     """
     make_folder(file.parent)
-    begun = note_of(file)
+    begun = note_of(file, recipe)
     there = usable(file, world, say)
     if there and begun.get("whole"):
         return
@@ -148,19 +188,25 @@ def make(
     elif there or (known and not begun.get("whole") and begun.get("code") == CODE):
         note = begun
     # Otherwise it is made anew: the file is gone, or its parts are those of other code.
-    note |= {**asdict(recipe), "map": name, "digest": world.digest, "rows": world.shape[0], "cols": world.shape[1]}
+    note |= {
+        **_noted(recipe.options),
+        "map": name,
+        "digest": world.digest,
+        "rows": world.shape[0],
+        "cols": world.shape[1],
+    }
     if not there:
         note |= {"jobs": jobs, "cores": os.cpu_count(), "code": CODE, "whole": False}
         note["sittings"] += 1
-    wall, busy = time.perf_counter(), time.process_time()
+    wall, busy, told = time.perf_counter(), time.process_time(), (1, 1, "databases")
 
     def count(done: int, total: int, what: str) -> None:
         # After each part, so that one who pulls the plug loses only the time of parts that are lost too.
-        nonlocal wall, busy
+        nonlocal wall, busy, told
         now, now_busy = time.perf_counter(), time.process_time()
         note["wall_seconds"] += now - wall
         note["core_seconds"] += now_busy - busy if dask is None else (now - wall) * jobs
-        wall, busy = now, now_busy
+        wall, busy, told = now, now_busy, (total, total, what)
         write_whole(file.with_suffix(".json"), json.dumps(note, indent=1) + "\n")
         if progress is not None:
             progress(done, total, what)
@@ -168,7 +214,7 @@ def make(
     if there:
         made = opened(file, world)
     else:
-        made = prepare(world, file, **asdict(recipe), jobs=jobs, dask=dask, progress=count)
-        count(recipe.records, recipe.records, "records")
+        made = build(recipe.kind, world, file, recipe.options, jobs=jobs, dask=dask, progress=count, say=say)
+        count(*told)
     note |= {"made": len(made), "states": made.states, "bytes": made.nbytes, "whole": True}
     write_whole(file.with_suffix(".json"), json.dumps(note, indent=1) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -92,7 +93,7 @@ def reproduce(
         rows = {row["key"]: row for row in store.rows()}
         data = {name: [rows[run.key] for run in runs if run.key in rows] for name, runs in planned.items()}
         left = len(_missing(store, everything))
-        notes = [note_of(recipe.file(files, digest)) for digest, recipe in wanted]
+        notes = [note_of(recipe.file(files, digest), recipe) for digest, recipe in wanted]
         document = _document(paper, data, [note for note in notes if note], scale, maps, left)
     pictures = {}
     for section in document.sections:
@@ -133,25 +134,31 @@ def _prepare(
     missing = {}
     for (digest, recipe), source in wanted.items():
         file = recipe.file(folder, digest)
-        if not note_of(file).get("whole") or ((digest, recipe) in needed and not usable(file, source.open(), say)):
+        if not note_of(file, recipe).get("whole") or (
+            (digest, recipe) in needed and not usable(file, source.open(), say)
+        ):
             missing[digest, recipe] = source
     if not missing:
         return
-    total, done = sum(recipe.records for _, recipe in missing), 0
-    say(f"{some(len(missing), 'database')} to make, {total:,} records in all")
-    warm_up({(recipe.mode, recipe.coverage) for _, recipe in missing})
+    sizes: Counter[str] = Counter()
+    for _, recipe in missing:
+        sizes[recipe.kind.amount or ""] += recipe.amount or 1
+    words = [f"{size:,} {what} in all" for what, size in sizes.items() if what]
+    say(", ".join([f"{some(len(missing), 'database')} to make", *words]))
+    warm_up(recipe for _, recipe in missing)
+    total, done = sizes.total(), 0
     began = time.perf_counter()
     for (digest, recipe), source in missing.items():
 
-        def count(made: int, of: int, what: str, before: int = done) -> None:
+        def count(made: int, of: int, what: str, before: int = done, size: int = recipe.amount or 1) -> None:
             if progress is not None:
-                progress(before + made, total, "records")
+                progress(before + made * size // max(of, 1), total, what)
 
         make(
             source.name, source.open(), recipe, recipe.file(folder, digest),
             jobs=jobs, dask=dask, progress=count, say=say,
         )  # fmt: skip
-        done += recipe.records
+        done += recipe.amount or 1
     say(f"{some(len(missing), 'database')} made in {_duration(time.perf_counter() - began)}")
 
 

@@ -62,6 +62,14 @@ class ChangeLog:
         with _forking:
             _logs.add(self)
 
+    def __getstate__(self) -> tuple[Callable[[int], list[Arc]], np.ndarray]:
+        """For another process, to which a world is sent: nobody is inside there, and the log begins anew."""
+        return self._arcs, self.edited
+
+    def __setstate__(self, state: tuple[Callable[[int], list[Arc]], np.ndarray]) -> None:
+        ChangeLog.__init__(self, state[0])
+        self.edited = state[1]  # the array that the world's kernels look at
+
     def _hang_door(self) -> None:
         self._door = threading.RLock()
         self._turn = threading.Condition(self._door)

@@ -16,7 +16,7 @@ from ..errors import ProblemError, WorldError, as_array, as_numbers, is_number, 
 from ..kernels import edits as kernel_edits
 from ..kernels import views
 from ..kernels.edits import NODE_SHIFT
-from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
+from ..kernels.layout import COLS, G_BITS, INFINITE, ROWS
 from ..kernels.shortest_paths import distances, tree_from
 from ..kernels.views import GraphView
 from ..kernels.workspace import Workspace
@@ -394,21 +394,21 @@ class Graph:
 
     @classmethod
     @attended(lambda cls, grid: grid.free_count)
-    def _from_grid(cls, grid: Grid) -> Graph:
-        cells = np.flatnonzero(grid._free)
+    def from_grid(cls, grid: Grid) -> Graph:
+        """The same world as ``grid``: see ``Grid.to_graph``."""
+        cells = np.flatnonzero(grid.free_by_state)
         number = np.full(grid.states, -1, np.int64)
         number[cells] = np.arange(len(cells))
-        legal = (grid._moves[cells, None] >> np.arange(8)) & 1 == 1
-        steps = ROWS * grid._width + COLS
+        view = grid.view
+        legal = (view.moves[cells, None] >> np.arange(8)) & 1 == 1
+        steps = ROWS * view.width + COLS
         source, direction = np.nonzero(legal)
         target = number[cells[source] + steps[direction]]
         slanted = direction >= 4
-        view = grid.view
         if isinstance(view, views.GridView):
             whole = np.where(slanted, view.diagonal, view.cardinal).astype(np.int64)
             length = np.where(slanted, view.diagonal_length, view.straight_length)
             octile = [view.h_cardinal, view.h_diagonal]
-            scale = float(CARDINAL)
         else:
             pair = [cells[source], cells[source] + steps[direction]]
             whole = view.weight[pair[0]].astype(np.int64) + view.weight[pair[1]]
@@ -417,13 +417,12 @@ class Graph:
             straight = int(2 * view.bounds[0])
             least = 2 * straight if view.manhattan else min(straight * view.diagonal // view.cardinal, 2 * straight)
             octile = [straight, least]
-            scale = 2 * grid._unit
         graph = cls.__new__(cls)
         graph.labels = [grid.point_of(int(cell)) for cell in cells]
         graph._numbers = {label: k for k, label in enumerate(graph.labels)}
         graph._vectors = None
         graph.directed = False
-        graph._build(len(cells), source, target, whole, length, scale)
+        graph._build(len(cells), source, target, whole, length, grid.unit)
         position = np.zeros((len(cells), 3))
         position[:, :2] = grid.points_of(cells)
         graph.view = graph.view._replace(

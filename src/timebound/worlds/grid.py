@@ -299,7 +299,7 @@ class Grid:
             raise WorldError(f"a grid is scaled by a whole number of at least 1, not {shown(factor)}")
         _check_size((self.shape[0] * int(factor), self.shape[1] * int(factor)), self.diagonal)
         cells = self.free if self._costs is None else self.costs
-        larger = Grid(cells.repeat(factor, 0).repeat(factor, 1), **self._options())
+        larger = Grid(cells.repeat(factor, 0).repeat(factor, 1), **self.rules)
         if self.glyphs is not None:
             larger.glyphs = self.glyphs.repeat(factor, 0).repeat(factor, 1)
         if self.resolution is not None:
@@ -325,12 +325,24 @@ class Grid:
         """The same world as a Graph, node by node in row-major order; searches take the same steps on it."""
         from .graph import Graph
 
-        return Graph._from_grid(self)
-
-    def _options(self) -> dict[str, Any]:
-        return {"connectivity": self.connectivity, "corners": self.corners, "diagonal": self.diagonal}
+        return Graph.from_grid(self)
 
     # --- looking ----------------------------------------------------------------------------------------------
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """How one may move, as the options that ``Grid`` takes.
+
+        >>> import timebound as tb
+        >>> tb.Grid([[1, 1]], connectivity=4, diagonal=1.5).rules
+        {'connectivity': 4, 'corners': 'never', 'diagonal': 1.5}
+        """
+        return {"connectivity": self.connectivity, "corners": self.corners, "diagonal": self.diagonal}
+
+    @property
+    def terrain(self) -> bool:
+        """Whether each cell has a cost of its own, even if all are the same now."""
+        return self._costs is not None
 
     def _padded(self, array: np.ndarray) -> np.ndarray:
         return array.reshape(self.shape[0] + 2, self._width)[1:-1, 1:-1]
@@ -345,6 +357,14 @@ class Grid:
         ValueError: assignment destination is read-only
         """
         return _to_look_at(self._padded(self._free) != 0)
+
+    @property
+    def free_by_state(self) -> np.ndarray:
+        """The same by the numbers that kernels have for cells, those of the walls around the map among them.
+
+        It is no copy, so it shows edits that come later. To look at only.
+        """
+        return _to_look_at(self._free.view())
 
     @property
     def costs(self) -> np.ndarray:
@@ -663,7 +683,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _to_look_at(array: np.ndarray) -> np.ndarray:
-    """A copy that cannot be written to, so that nobody takes it for the world itself."""
+    """The array, a copy or a view, that cannot be written to, so that nobody edits the world by it."""
     array.flags.writeable = False
     return array
 

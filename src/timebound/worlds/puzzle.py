@@ -39,7 +39,7 @@ class TilePuzzle:
         self.shape = (rows, cols)
         self.states = 1 << 14  # room to begin with; tables grow as states are met
         self.spare: list[Workspace] = []
-        self.changes = ChangeLog(lambda entry: [])  # a puzzle does not change
+        self.changes = ChangeLog(_no_arcs)
         self.view = PuzzleView(rows, cols, 0, self.changes.edited)
 
     @property
@@ -140,3 +140,8 @@ class TilePuzzle:
         blank = tiles.index(0)
         distance = blank // self.shape[1] + blank % self.shape[1]
         return (len(tiles) - cycles - distance) % 2 == 0
+
+
+def _no_arcs(entry: int) -> list[tuple[Any, Any, int]]:
+    """A puzzle does not change."""
+    return []

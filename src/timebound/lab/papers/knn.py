@@ -77,12 +77,12 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         found = maps.sources("sc1", caves[:1], only=wide) + maps.sources("dao", caves[1:], only=winding)
         worlds = tuple(source.enlarged(4) for source in found)
     limit = Setting(move_limit=LIMIT)
-    trees = tuple(Recipe(count) for count in records)
-    covering = tuple(Recipe(count // FEWER, coverage=True) for count in COVERED.get(scale, RECORDS[:3]))
+    trees = tuple(Recipe.of(KNN, records=count) for count in records)
+    covering = tuple(Recipe.of(KNN, records=count // FEWER, coverage=True) for count in COVERED.get(scale, RECORDS[:3]))
     made = [
         Sweep(
             "knn", worlds, (KNN,), ("none",), problems, cost=cost, setting=limit, kind="asked",
-            databases=(*trees, Recipe(SAMPLE, "paths"), *covering),
+            databases=(*trees, Recipe.of(KNN, records=SAMPLE, mode="paths"), *covering),
         ),
         Sweep("tba", worlds, ("tba*",), TIME_SLICES, problems, cost=cost),
         Sweep("a", worlds, ("a*",), ("none",), problems, cost=cost),
