@@ -13,8 +13,9 @@ import pytest
 import timebound as tb
 from small_lab import filler
 from timebound import cli
-from timebound.lab import bench, report
+from timebound.lab import report
 from timebound.lab.charts import Chart, Series
+from timebound.lab.race import write_csv
 from timebound.lab.store import Store
 
 
@@ -27,7 +28,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
         store.add(records)
         store.export(tmp_path / "runs.csv")
         store.export(tmp_path / "runs.parquet")
-    bench.write_csv(tmp_path / "bench.csv", records)
+    write_csv(tmp_path / "bench.csv", records)
     for file in ("runs.csv", "bench.csv"):
         with open(tmp_path / file, newline="", encoding="utf-8") as lines:
             found = list(csv.DictReader(lines))

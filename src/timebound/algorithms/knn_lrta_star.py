@@ -358,6 +358,11 @@ class KnnPlanner(Learner):
             self.state = self.state._replace(inquiry=self._borrow())
         self.state.quest["stage"] = ASK
 
+    def details(self) -> dict[str, Any]:
+        """What the last question found: a ``record``, ``none``, or ``straight`` if the goal could be climbed to."""
+        quest = self.state.quest[0]
+        return {"answer": "record" if quest["record"] >= 0 else "straight" if quest["similar"] < 0 else "none"}
+
 
 def needs_plain_grid(world: Any) -> str | None:
     """Databases are made for grids on which all cells cost the same."""
