@@ -31,7 +31,7 @@ def optimum(n: int, source: np.ndarray, target: np.ndarray, cost: np.ndarray, st
     best: dict[tuple[int, int], float] = {}
     for s, t, c in zip(source.tolist(), target.tolist(), cost.tolist(), strict=True):
         best[s, t] = min(best.get((s, t), math.inf), c)
-    rows, cols = np.array(list(best)).T
+    rows, cols = np.array(list(best), np.int32).T  # older SciPy takes no others
     return float(dijkstra(csr_array((list(best.values()), (rows, cols)), shape=(n, n)), indices=start)[goal])
 
 

@@ -25,7 +25,8 @@ def judged(case: Case) -> float:
     number = {point: k for k, point in enumerate(case.twin.points())}
     arcs = [(number[here], number[step.target], step.length) for here in number for step in case.twin.successors(here)]
     source, target, length = zip(*arcs, strict=True) if arcs else ((), (), ())
-    matrix = csr_array((length, (source, target)), shape=(len(number), len(number)))
+    ends = (np.array(source, np.int32), np.array(target, np.int32))  # older SciPy takes no others
+    matrix = csr_array((np.array(length, float), ends), shape=(len(number), len(number)))
     return float(dijkstra(matrix, indices=number[case.start])[number[case.goal]])
 
 
