@@ -190,8 +190,7 @@ def test_an_interrupted_comparison_goes_on(folder: Path, capsys: pytest.CaptureF
     assert "4 of 8 runs, which are kept in kept" in told.stderr
     assert not (folder / "kept" / "report.html").exists()
     assert cli.main(["compare", *BENCH[1:], "-o", "kept"]) == 0
-    out, err = capsys.readouterr()
-    assert "4 runs made before" in err
+    assert "4 runs made before" in capsys.readouterr().err
     assert (folder / "kept" / "report.html").exists()
 
 

@@ -115,8 +115,9 @@ def _interruptible(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         # A kernel cannot be stopped from outside, only left behind.
         try:
-            for speak in last_words:
-                speak()
+            with suppress(Exception):  # whatever it is, nobody waits for the rest
+                for speak in last_words:
+                    speak()
             sys.stdout.flush()
             sys.stderr.flush()
         finally:  # also if it is interrupted again

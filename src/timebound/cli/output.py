@@ -46,6 +46,10 @@ class Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take it off the screen."""
         if self._bar is not None:
             self._bar.close()
 
@@ -53,7 +57,7 @@ class Bar:
         if what != self._what:
             from tqdm import tqdm
 
-            self.__exit__()
+            self.close()
             self._what = what
             self._bar = tqdm(total=total, desc=what, disable=None, leave=False, ncols=79)
         self._bar.update(done - self._bar.n)

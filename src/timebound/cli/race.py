@@ -95,19 +95,24 @@ def run_race(
     from ..lab.engine import Commits
 
     commits = Commits(keeper)
-    speak = partial(_interrupted, race, commits, options, told)
+    speak = partial(_interrupted, race, commits, options, bar, told)
     last_words.append(speak)
     try:
-        _note_earlier(race.rows(keeper.rows()), options)
+        _note_earlier(race.rows(commits.rows()), options)
         return race.run(commits, jobs=options.jobs, progress=bar)
     finally:
         last_words.remove(speak)
 
 
 def _interrupted(
-    race: Race, commits: Commits, options: argparse.Namespace, told: Callable[[list[dict[str, Any]]], None]
+    race: Race,
+    commits: Commits,
+    options: argparse.Namespace,
+    bar: Bar,
+    told: Callable[[list[dict[str, Any]]], None],
 ) -> None:
     rows = race.rows(commits.stop())
+    bar.close()
     told(rows)
     made = f"interrupted: this is of {len(rows):,} of {len(race.runs):,} runs"
     if commits.keeper.lasting:

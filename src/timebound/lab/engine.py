@@ -67,6 +67,11 @@ class Commits:
         with self._lock:
             self._commit()
 
+    def rows(self) -> list[dict[str, Any]]:
+        """All that is kept."""
+        with self._lock:
+            return self.keeper.rows()
+
     def stop(self) -> list[dict[str, Any]]:
         """Keep what waits, take nothing more, ever, and return all that is kept."""
         self._lock.acquire()

@@ -82,7 +82,7 @@ class Race:
         before = len({one.key for one in self.runs}) - len(todo)
         for _ in run(todo, commits, jobs=jobs, strict=True, before=before, progress=progress):
             pass
-        return self.rows(commits.keeper.rows())
+        return self.rows(commits.rows())
 
     def rows(self, kept: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Of what is kept the rows of this race, in the order of its runs.
