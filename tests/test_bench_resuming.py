@@ -161,7 +161,8 @@ def test_an_interrupted_bench_tells_what_it_has(folder: Path) -> None:
     told = interrupted(*BENCH, "--csv", "runs.csv")
     assert told.returncode == 130
     assert "gbfs" in told.stdout
-    assert "4 of 8 runs; with -o FOLDER they would be kept" in told.stderr
+    assert "partial: 4 of 8 runs" in told.stdout
+    assert "interrupted after 4 of 8 runs; with -o FOLDER they are kept" in told.stderr
     with open("runs.csv", newline="") as file:
         assert len(list(csv.DictReader(file))) == 4
     told = interrupted(*BENCH, "--json")
@@ -176,7 +177,7 @@ def test_an_interrupted_bench_goes_on(folder: Path, capsys: pytest.CaptureFixtur
     assert "partial" not in whole
     told = interrupted(*BENCH, "-o", "kept")
     assert told.returncode == 130
-    assert "4 of 8 runs, which are kept in kept; the same command goes on from there" in told.stderr
+    assert "after 4 of 8 runs; they are kept in kept, and the same command goes on from there" in told.stderr
     assert cli.main([*BENCH, "-o", "kept", "--json"]) == 0
     out, err = capsys.readouterr()
     assert "4 runs made before, in kept" in err
@@ -187,7 +188,7 @@ def test_an_interrupted_comparison_goes_on(folder: Path, capsys: pytest.CaptureF
     pytest.importorskip("duckdb")
     told = interrupted("compare", *BENCH[1:], "-o", "kept")
     assert (told.returncode, told.stdout) == (130, "")
-    assert "4 of 8 runs, which are kept in kept" in told.stderr
+    assert "after 4 of 8 runs; they are kept in kept" in told.stderr
     assert not (folder / "kept" / "report.html").exists()
     assert cli.main(["compare", *BENCH[1:], "-o", "kept"]) == 0
     assert "4 runs made before" in capsys.readouterr().err

@@ -96,3 +96,18 @@ def test_columns_know_themselves() -> None:
     assert COLUMNS["cost"].text(None) == ""
     assert "planning_seconds" not in SAME
     assert "expansions" in SAME
+
+
+def test_worlds_of_any_file(tmp_path: Path) -> None:
+    """Nodes are numbered as their file does, in records; and a world is read once while it is held."""
+    (tmp_path / "ring.gr").write_text("p sp 3 3\na 1 2 1\na 2 3 1\na 3 1 1\n")
+    source = WorldSource.of_file(tmp_path / "ring.gr")
+    runs = runs_of(Sweep("ring", (source,), ("a*", "k-lrta*"), (5,), 4))
+    assert len({run.key for run in runs}) == 2 * len({(run.problem.start, run.problem.goal) for run in runs})
+    (chunk,) = chunks(runs, 99)
+    records = run_chunk(chunk)
+    assert {record["status"] for record in records} == {"reached"}
+    assert [record["start"] for record in records] == [str(run.problem.start + 1) for run in runs]
+    assert source.open() is WorldSource.of_file(tmp_path / "ring.gr").open()
+    (tmp_path / "ring.gr").write_text("p sp 2 2\na 1 2 1\na 2 1 1\n")
+    assert source.open().states == 2

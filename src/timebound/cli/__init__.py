@@ -115,11 +115,12 @@ def _interruptible(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         # A kernel cannot be stopped from outside, only left behind.
         try:
-            with suppress(Exception):  # whatever it is, nobody waits for the rest
-                for speak in last_words:
-                    speak()
+            for speak in last_words:
+                speak()
             sys.stdout.flush()
             sys.stderr.flush()
+        except Error as error:
+            note(str(error))
         finally:  # also if it is interrupted again
             os._exit(INTERRUPTED)
     if failure:

@@ -80,6 +80,8 @@ def _tell(race: Race, rows: list[dict[str, Any]], options: argparse.Namespace) -
         print_json({"records": records, "summary": summary, "passed_over": passed_over, **partial})
     else:
         print_text(caption(race.tasks))
+        if len(rows) < len(race.runs):
+            print_text(f"partial: {len(rows):,} of {len(race.runs):,} runs")
         print_text(format_table(summary))
         if records:
             print_text(_how_it_was_made(circumstances(records)))

@@ -114,11 +114,13 @@ def _interrupted(
     rows = race.rows(commits.stop())
     bar.close()
     told(rows)
-    made = f"interrupted: this is of {len(rows):,} of {len(race.runs):,} runs"
     if commits.keeper.lasting:
-        note(f"{made}, which are kept in {options.output}; the same command goes on from there")
+        how = f"they are kept in {options.output}, and the same command goes on from there"
+    elif options.output is None:
+        how = "with -o FOLDER they are kept, and the same command goes on from there"
     else:
-        note(f"{made}; with -o FOLDER they would be kept, and the same command would go on from there")
+        how = "with DuckDB (pip install 'timebound[lab]') they are kept, and the same command goes on from there"
+    note(f"interrupted after {len(rows):,} of {len(race.runs):,} runs; {how}")
 
 
 def _note_earlier(rows: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,6 +52,15 @@ def database_for(world: Any, spec: Spec, files: Sequence[str]) -> Any:
     return None if found is None else opened(found.path, world)
 
 
-@lru_cache(maxsize=64)
 def _header(file: str) -> dict[str, Any]:
+    """What a file says about itself; read once, unless it is written anew."""
+    try:
+        state = os.stat(file)
+    except OSError:
+        return read(file)[0]  # which says what is wrong
+    return _header_of(str(Path(file).absolute()), (state.st_ino, state.st_size, state.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _header_of(file: str, written: tuple[int, ...]) -> dict[str, Any]:
     return read(file)[0]

@@ -23,7 +23,7 @@ from .experiment import Run, entry_of
 from .kinds import KINDS
 from .recipes import opened
 
-__all__ = ["Chunk", "Commits", "Keeper", "chunks", "code_digest", "missing", "run", "run_chunk"]
+__all__ = ["Chunk", "Commits", "Keeper", "chunks", "code_digest", "not_made", "run", "run_chunk"]
 
 _COMMIT_SECONDS = 1.0  # small chunks share a commit: one takes 10 to 80 ms
 _LONG_SECONDS = 0.5  # a chunk that took so long has one of its own, at once
@@ -84,7 +84,7 @@ class Commits:
         self._committed = time.monotonic()
 
 
-def missing(keeper: Keeper, runs: Iterable[Run]) -> list[Run]:
+def not_made(keeper: Keeper, runs: Iterable[Run]) -> list[Run]:
     """The runs that have not been made, each once."""
     done = keeper.keys()
     return [run for key, run in {run.key: run for run in runs}.items() if key not in done]

@@ -188,6 +188,17 @@ def _numbers(place: Any) -> tuple[int, ...]:
     return tuple(map(int, place)) if isinstance(place, tuple) else (int(place),)
 
 
+def _places(numbers: Sequence[int]) -> tuple[Any, Any]:
+    """Start and goal of the numbers of both.
+
+    >>> _places([1, 2, 3, 4]), _places([5, 6])
+    (((1, 2), (3, 4)), (5, 6))
+    """
+    half = len(numbers) // 2
+    start, goal = tuple(numbers[:half]), tuple(numbers[half:])
+    return (start, goal) if half > 1 else (start[0], goal[0])
+
+
 def _hash(text: str) -> str:
     return blake2b(text.encode(), digest_size=12).hexdigest()
 
@@ -222,10 +233,10 @@ def plan(sweep: Sweep, remembered: Drawn) -> Iterator[Run]:
                 end = grid.shape[0] - 1, grid.shape[1] - 1
                 return [grid.digest, [[0, 0, *end, optimum(grid, (0, 0), end)]]]
             found = problems(grid, sweep.problems, seed=sweep.seed, cost=sweep.cost)
-            return [grid.digest, [[*map(int, (*p.start, *p.goal)), p.optimal] for p in found]]
+            return [grid.digest, [[*_numbers(p.start), *_numbers(p.goal), p.optimal] for p in found]]
 
         digest, drawn = remembered(_hash(json.dumps(what, sort_keys=True)), draw)
-        listed = [Problem((row, col), (goal_row, goal_col), best) for row, col, goal_row, goal_col, best in drawn]
+        listed = [Problem(*_places(numbers), best) for *numbers, best in drawn]
         yield from runs_on(
             listed, competitors,
             world=source, digest=digest, seed=sweep.seed, setting=sweep.setting, kind=sweep.kind, blocked=sweep.blocked,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,7 @@ from .experiment import Entry, Run, Setting, WorldSource
 
 __all__ = ["KINDS", "measure", "measures_of"]
 
+_editing = threading.Lock()
 _LONGEST = 100_000  # ticks after which a walk through a changing world is given up
 
 
@@ -62,7 +64,8 @@ def measures_of(result: Result) -> dict[str, Any]:
 def _walled(source: WorldSource, percent: float) -> Grid:
     """The grid with that share of its free cells blocked at random; a larger share blocks the same cells, and more."""
     grid = source.open()
-    return _walled_in(source, percent, grid)
+    with _editing:
+        return _walled_in(source, percent, grid)
 
 
 @lru_cache(maxsize=4)

@@ -16,7 +16,7 @@ from ..text import harmless_cell
 from ..warmup import ready
 from ..workers import Progress
 from .database_files import database_for, file_for
-from .engine import Commits, missing, run
+from .engine import Commits, not_made, run
 from .experiment import Entry, Run, Setting, runs_on
 from .store import Memory
 from .tasks import Task
@@ -78,7 +78,7 @@ class Race:
         no longer honest.
         """
         commits = commits or Commits(Memory())
-        todo = missing(commits.keeper, self.runs)
+        todo = not_made(commits.keeper, self.runs)
         before = len({one.key for one in self.runs}) - len(todo)
         for _ in run(todo, commits, jobs=jobs, strict=True, before=before, progress=progress):
             pass

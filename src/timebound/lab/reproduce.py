@@ -16,7 +16,7 @@ from ..errors import Error, at_least, nearest
 from ..text import some
 from ..warmup import warm
 from ..workers import Progress
-from .engine import Commits, code_digest, missing, run
+from .engine import Commits, code_digest, not_made, run
 from .experiment import Run, WorldSource, plan
 from .paper import NORMAL, Data, Maps, Paper, nothing
 from .papers import PAPERS, TO_COME
@@ -78,7 +78,7 @@ def reproduce(
                 progress(number, len(sweeps), "sweeps planned")
             planned[sweep.name] = list(plan(sweep, lambda key, draw: _remembered(store, key, draw)))
         everything = {run.key: run for runs in planned.values() for run in runs}
-        todo = missing(store, everything.values())
+        todo = not_made(store, everything.values())
         say(f"{paper.name}, {scale}: {len(everything):,} runs, {len(everything) - len(todo):,} of them made before")
         recipes = [(run.digest, run.database, run.world) for run in everything.values()]
         wanted = {(digest, one): world for digest, one, world in recipes if isinstance(one, Recipe)}
@@ -91,7 +91,7 @@ def reproduce(
             return Outcome(folder, len(everything), {}, 0)
         rows = {row["key"]: row for row in store.rows()}
         data = {name: [rows[run.key] for run in runs if run.key in rows] for name, runs in planned.items()}
-        left = len(missing(store, everything.values()))
+        left = len(not_made(store, everything.values()))
         notes = [note_of(recipe.file(files, digest)) for digest, recipe in wanted]
         document = _document(paper, data, [note for note in notes if note], scale, maps, left)
     write(document, folder, lambda _, title: f"figures/{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')}.svg")
@@ -167,7 +167,7 @@ def _run(
     each = {kind: seconds[group[0].key] for kind, group in kinds.items()}
     ahead = sum((len(group) - 1) * each[kind] for kind, group in kinds.items())
     tried = {one.key for one in probe}  # one that ended in an error would end so again
-    rest = [one for one in missing(store, todo) if one.key not in tried]
+    rest = [one for one in not_made(store, todo) if one.key not in tried]
     if not rest:
         return
     say(f"{len(rest):,} runs to make, about {_duration(ahead / jobs)} with {some(jobs, 'job')}")
