@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import timebound as tb
 from helpers import COMPILED, Case, companion, grid_cases, points
 from timebound.algorithms import REGISTRY
-from timebound.kernels.learned import new_values
+from timebound.kernels.heuristic_values import new_values
 
 
 def _load(name: str) -> Any:

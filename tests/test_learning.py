@@ -16,7 +16,8 @@ from helpers import COMPILED, Case, graph_cases, grid_cases, points, puzzle_case
 from naive.learning import NOWHERE, ONE, Learner, LocalSearch, Lrta, PrioritizedLrta
 from naive.ribs import ribs
 from naive.worlds import CARDINAL, NaiveGrid, reachable
-from timebound.kernels.learned import cramped, enlarged, learn, learned, new_values, values_as_dict
+from timebound.kernels.heuristic_values import enlarged, learn, learned, new_values, values_as_dict
+from timebound.kernels.memory import lacks_room
 from timebound.kernels.workspace import Workspace
 from timebound.warmup import ready
 
@@ -136,6 +137,15 @@ def test_larger_maps(kind: str, spec: str) -> None:
     world = tb.Grid(free)
     for problem in tb.problems(world, 2, seed=1):
         check_twin(Case(world, NaiveGrid(free.tolist()), problem.start, problem.goal), spec, 20)
+
+
+def test_avoidance_gives_way_where_nothing_is_learned() -> None:
+    """A map on which the agent goes to and fro: it shows how many decisions without learning that takes."""
+    free = tb.generate.random_obstacles((9, 9), 0.25, seed=168)
+    free[0, 0] = free[8, 8] = True
+    expected = LocalSearch(NaiveGrid(free.tolist()), (8, 8), 5, rule="best", avoid=True).run((0, 0), 150)
+    found = tb.solve(tb.Grid(free), (0, 0), (8, 8), "rtaa*:avoid=true", budget=5, move_limit=150)
+    assert points(found.path) == expected.trail
 
 
 @pytest.mark.parametrize("gmax", [0.5, 1.0, math.sqrt(2), 2.0, 3.5, 6.0])
@@ -525,7 +535,7 @@ def test_the_table_of_values(bits: int) -> None:
     for k in range(400):
         scattered = bits == 0 and k % 2
         s = int(random.integers(-(2**63), 2**63 - 1) if scattered else random.integers(3000))
-        if cramped(values, 1):
+        if lacks_room(values, 1):
             values = enlarged(values)
         h = twin.get(s, 0) + int(random.integers(1, 50))
         learn(values, s, h)

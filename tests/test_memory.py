@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import timebound as tb
 from helpers import COMPILED, points, shuffled
-from timebound.kernels import learned, tables
+from timebound.kernels import heuristic_values, tables
+from timebound.kernels.heuristic_values import enlarged, learn, new_values, values_as_dict
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import COLS, ROWS, STAMP_MAX, STAMP_SHIFT, WEIGHT_ONE
-from timebound.kernels.learned import cramped, enlarged, learn, new_values, values_as_dict
-from timebound.kernels.learning import dijkstra_inwards, from_best, teach
+from timebound.kernels.learning_rules import dijkstra_inwards, from_best, teach
 from timebound.kernels.lookahead import LOOK, a_star, new_space
-from timebound.kernels.memory import reserved
+from timebound.kernels.memory import lacks_room, reserved
 from timebound.kernels.tables import (
     around,
     beside,
@@ -34,7 +34,7 @@ from timebound.kernels.tables import (
     state_of,
     word_of,
 )
-from timebound.kernels.ticks import new_clock
+from timebound.kernels.ticks import Tick, new_clock
 from timebound.kernels.workspace import Workspace, new_record
 
 SEARCHES = ("a*", "tba*", "tba*:shortcut=true", "tb-wa*", "rtb-wa*", "ribs", "k-lrta*", "lrta*:depth=3", "rtaa*")
@@ -123,18 +123,18 @@ def test_cells_beside_each_other_in_bands() -> None:
 
 
 def test_a_large_table_of_values_has_a_place_for_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learned, "_DIRECT_FROM", 32)
+    monkeypatch.setattr(heuristic_values, "_DIRECT_FROM", 32)
     random = np.random.default_rng(1)
     values, twin = new_values(4, 4), {}
     for s in random.integers(3000, size=2000).tolist():
-        if cramped(values, 1):
+        if lacks_room(values, 1):
             values = enlarged(values, 3000)
         twin[s] = twin.get(s, 0) + 1 + s
         learn(values, s, twin[s])
     assert len(values.keys) == 0
     assert values_as_dict(values) == twin
     assert values.used[1] == len(twin)
-    assert not cramped(values, 10**6), "there is room for the whole world"
+    assert not lacks_room(values, 10**6), "there is room for the whole world"
 
 
 def test_ribs_in_a_table_with_a_place_for_every_state(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,22 +199,22 @@ def test_a_pool_keeps_its_two_kinds_apart() -> None:
 
 
 @kernel
-def look_and_learn(world, values, space, note, s, limit, weight, clock, deadline):
+def look_and_learn(world, values, space, look, s, limit, weight, clock, deadline):
     """A lookahead, and what Dijkstra's algorithm (or, for a limit of -1, RTAA*) learns from it by the deadline."""
-    a_star(world, values, space, note[0], s, abs(limit), clock, 0)
+    a_star(world, values, space, look[0], s, Tick(abs(limit), 0, clock))
     if limit < 0:
-        from_best(space, note[0], weight)
+        from_best(space, look[0], weight)
     else:
-        dijkstra_inwards(space, note[0], weight, clock, deadline)
-    teach(space, values, note[0], clock)
+        dijkstra_inwards(space, look[0], weight, Tick(limit, deadline, clock))
+    teach(space, values, look[0], clock)
 
 
 def learned_by(world: tb.Grid, start: int, goal: int, limit: int, weight: int, deadline: int) -> dict[int, int]:
-    values, note = new_values(4, 1024), new_record(LOOK)
-    note["goal"] = goal
+    values, look = new_values(4, 1024), new_record(LOOK)
+    look["goal"] = goal
     clock = new_clock()
     clock[2] = 0  # never pause
-    look_and_learn(world.view, values, new_space(4096, 32768), note, start, limit, weight, clock, deadline)
+    look_and_learn(world.view, values, new_space(4096, 32768), look, start, limit, weight, clock, deadline)
     return values_as_dict(values)
 
 

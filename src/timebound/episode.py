@@ -148,7 +148,8 @@ class Agent:
         self._memory_bytes = 0
         self._proved = -1  # the world's edit count when the goal was proved to be out of reach
         self._record = new_record(loop.EPISODE)
-        self._record["position"], self._record["goal"], self._record["commit"] = here, there, commit
+        self._record["position"], self._record["goal"] = here, there
+        self._record["moves_per_decision"] = commit
         self._record["status"] = loop.REACHED if here == there else loop.ACTIVE
         self._limit = self.budget.expansions or UNLIMITED
         time_limit = self.budget.milliseconds
@@ -286,7 +287,7 @@ class Agent:
         else:
             self._release()
             self._borrow(int(self._record["goal"][0]))
-        kept = {name: int(self._record[name][0]) for name in ("goal", "commit")}
+        kept = {name: int(self._record[name][0]) for name in ("goal", "moves_per_decision")}
         self._record[:] = 0
         for name, value in kept.items():
             self._record[name] = value

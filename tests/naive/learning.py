@@ -276,7 +276,7 @@ class LocalSearch(Learner):
         self.decisions_without_learning = 0 if any(rose) else self.decisions_without_learning + 1
         if self.too_high(walk.learned.get(state, 0), len(walk.learned), self.weight):
             return None
-        if self.avoid and self.decisions_without_learning < 16 and best != self.goal:
+        if self.avoid and self.decisions_without_learning < 8 and best != self.goal:
 
             def change(t: Any) -> int:
                 return h[t] - self.world.estimate(t, self.goal) * ONE

@@ -10,6 +10,8 @@ Chosen where the literature leaves it open:
   with a consistent heuristic keeps its bound. A greedy search keeps the first parent of a state.
 * When the world is edited, the search starts again from where the agent stands.
 * Following parents back to the start costs a tenth of an expansion per step, as in the TBA* paper (c = 10).
+
+The plain version is ``best_first`` in ``tests/naive/best_first.py``.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.best_first import SEARCH, advance, begin, parent
+from ..kernels.best_first import advance, begin, new_search, parent
 from ..kernels.jit import inlined
-from ..kernels.layout import COUNTS, EXHAUSTED, GROW, PAUSED, RUNNING, WEIGHT_MAX, WEIGHT_ONE
+from ..kernels.layout import COUNTS, EXHAUSTED, GROW, PAUSED, RUNNING, WEIGHT_MAX
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.tables import state_of
 from ..kernels.views import edits
@@ -51,52 +53,52 @@ class CompleteSearch(NamedTuple):
 
 
 @decide.on(CompleteSearch)
-def _decide(algorithm, world, s, tick):
-    limit = tick.limit
-    deadline = tick.deadline
-    clock = tick.clock
-    table = algorithm.table
-    note = algorithm.search[0]
-    progress = algorithm.progress[0]
-    plan = algorithm.plan
+def _decide(agent, world, s, tick):
+    """Search on; when the goal is found, trace the path; when that is done, it is ready."""
+    search = agent.search[0]
+    progress = agent.progress[0]
+    counts = agent.counts[0]
+    plan = agent.plan
     if not progress.begun or progress.edits != edits(world):
-        if begin(world, table, algorithm.queue, note, algorithm.counts[0], s, note.goal) == GROW:
+        if begin(world, agent.table, agent.queue, search, counts, s, search.goal) == GROW:
             return NEEDS_ROOM
         progress.begun = 1
         progress.edits = edits(world)
         progress.tracing = -1
-        plan[0] = algorithm.route.shape[0]
+        plan[0] = agent.route.shape[0]
         plan[1] = plan[0]
-    before = algorithm.counts[0].expanded
-    if note.status == RUNNING:
-        status = advance(world, table, algorithm.queue, note, algorithm.counts[0], clock, limit, deadline)
+    last = counts.expanded + tick.limit
+    if search.status == RUNNING:
+        status = advance(world, agent.table, agent.queue, search, counts, tick)
         if status == GROW:
             return NEEDS_ROOM
         if status == PAUSED:
             return NOT_YET
         if status == RUNNING:
             return 0
-        progress.tracing = note.goal_slot
-    if note.status == EXHAUSTED:
+        progress.tracing = search.goal_slot
+    if search.status == EXHAUSTED:
         return NO_WAY
-    steps = TRACE_STEPS * min(limit - (algorithm.counts[0].expanded - before) + 1, 1 << 40)
-    return trace(world, table, note, progress, algorithm.route, plan, steps)
+    return _trace(agent, world, TRACE_STEPS * min(last - counts.expanded + 1, 1 << 40))
 
 
 @inlined
-def trace(world, table, note, progress, route, plan, steps):
+def _trace(agent, world, steps):
     """Write the path into ``route`` from its end, following up to ``steps`` parents; returns the moves ready."""
+    search = agent.search[0]
+    progress = agent.progress[0]
+    plan = agent.plan
     slot = progress.tracing
     while slot >= 0 and steps > 0:
-        if slot == note.root:
+        if slot == search.root:
             slot = -1
             break
         if plan[0] == 0:
             progress.tracing = slot
             return NEEDS_ROOM
         plan[0] -= 1
-        route[plan[0]] = state_of(table, slot)
-        slot = parent(world, table, note, slot)
+        agent.route[plan[0]] = state_of(agent.table, slot)
+        slot = parent(world, agent.table, search, slot)
         steps -= 1
     progress.tracing = slot
     return plan[1] - plan[0] if slot < 0 else 0
@@ -107,17 +109,11 @@ class BestFirstPlanner:
 
     def __init__(self, world: World, goal: int, g_weight: float, h_weight: float, reopen: bool) -> None:
         self._workspace = Workspace.of(world)
-        search = new_record(SEARCH)
-        search["goal"] = goal
-        # Rounding a weight down keeps the promise w c*.
-        search["g_weight"] = int(g_weight * WEIGHT_ONE)
-        search["h_weight"] = int(h_weight * WEIGHT_ONE)
-        search["reopen"] = reopen
         route = np.empty(1024, dtype=np.int64)
         self.state = CompleteSearch(
             self._workspace.table,
             self._workspace.queue,
-            search,
+            new_search(goal, g_weight, h_weight, reopen),
             new_record(PROGRESS),
             new_record(COUNTS),
             route,
@@ -130,10 +126,8 @@ class BestFirstPlanner:
             route, plan = enlarged_at_front(self.state.route, self.state.plan)
             self.state = self.state._replace(route=route, plan=plan)
         else:
-            # An interrupt may have come between the two before; the arrays that the search uses are those that count.
-            self._workspace.table, self._workspace.queue = self.state.table, self.state.queue
-            self._workspace.enlarge()
-            self.state = self.state._replace(table=self._workspace.table, queue=self._workspace.queue)
+            table, queue = self._workspace.enlarged(self.state.table, self.state.queue)
+            self.state = self.state._replace(table=table, queue=queue)
 
     def memory_bytes(self) -> int:
         """Bytes of the states held: words, parents and open-list entries, not the arrays' reserve."""

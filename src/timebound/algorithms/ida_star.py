@@ -5,6 +5,8 @@ on anything but small grids. As published, but for one thing: a state already on
 again. So the search ends, with the proof that there is no way, once a limit prunes nothing.
 
 The limit starts at h(start); the next one is the smallest f that was pruned.
+
+The plain version: ``tests/naive/ida_star.py``.
 """
 
 from __future__ import annotations
@@ -13,15 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.jit import inlined, now_ns
+from ..kernels.jit import inlined
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
-from ..kernels.ticks import stride, tired
+from ..kernels.ticks import late, pause_due, stride
 from ..kernels.views import aim, degree, edits, estimate, locate, successor
 from ..kernels.workspace import new_record
 from .registry import Algorithm, World
 
-DEEPENING = np.dtype(
+ITERATION = np.dtype(
     [
         ("begun", np.int64),
         ("edits", np.int64),
@@ -33,13 +35,13 @@ DEEPENING = np.dtype(
     ]
 )
 
-_CLOCK_MASK = 31
+_CLOCK = 32  # expansions between two looks at the clock, if there is a deadline
 
 
-class Deepening(NamedTuple):
+class IdaStar(NamedTuple):
     """What the agent holds between ticks: the current path, and how far each state on it has been explored."""
 
-    note: np.ndarray  # one DEEPENING record
+    iteration: np.ndarray  # one ITERATION record
     costs: np.ndarray  # int64[depth]: g of each state on the path
     nexts: np.ndarray  # int64[depth]: the successor to try next
     counts: np.ndarray  # one COUNTS record
@@ -47,61 +49,59 @@ class Deepening(NamedTuple):
     plan: np.ndarray  # int64[2]
 
 
-@decide.on(Deepening)
+@decide.on(IdaStar)
 def _decide(algorithm, world, s, tick):
-    limit = tick.limit
-    deadline = tick.deadline
-    clock = tick.clock
-    note = algorithm.note[0]
+    """Go on with the depth-first searches until one finds the goal; then all of its path is the plan.
+
+    An edit begins them anew, with the estimate from where the agent stands as the first limit.
+    """
+    iteration = algorithm.iteration[0]
     plan = algorithm.plan
-    if not note.begun or note.edits != edits(world):
-        note.begun = 1
-        note.edits = edits(world)
-        note.depth = -1
-        note.limit = estimate(world, aim(world, note.goal), s, locate(world, s))
-        note.status = RUNNING
+    if not iteration.begun or iteration.edits != edits(world):
+        iteration.begun = 1
+        iteration.edits = edits(world)
+        iteration.depth = -1
+        iteration.limit = estimate(world, aim(world, iteration.goal), s, locate(world, s))
+        iteration.status = RUNNING
         algorithm.route[0] = s
         plan[0] = 0
         plan[1] = 0
-    if note.status == RUNNING:
-        status = _deepen(
-            world,
-            note,
-            algorithm.route,
-            algorithm.costs,
-            algorithm.nexts,
-            algorithm.counts[0],
-            clock,
-            limit,
-            deadline,
-        )
+    if iteration.status == RUNNING:
+        status = _deepen(algorithm, world, tick)
         if status == GROW:
             return NEEDS_ROOM
         if status == PAUSED:
             return NOT_YET
-        note.status = status
+        iteration.status = status
         if status == FOUND:
             plan[0] = 1
-            plan[1] = note.depth + 1
-    if note.status == EXHAUSTED:
+            plan[1] = iteration.depth + 1
+    if iteration.status == EXHAUSTED:
         return NO_WAY
     return plan[1] - plan[0]
 
 
 @inlined
-def _deepen(world, note, path, costs, nexts, counts, clock, budget, deadline):
-    goal = note.goal
+def _deepen(algorithm, world, tick):
+    """Depth-first search within the limit on f, on a stack of its own; with the next limit when all has been tried."""
+    iteration = algorithm.iteration[0]
+    path = algorithm.route
+    costs = algorithm.costs
+    nexts = algorithm.nexts
+    counts = algorithm.counts[0]
+    goal = iteration.goal
     target = aim(world, goal)
-    depth = note.depth
+    depth = iteration.depth
+    budget = tick.limit
     expanded = 0
-    look_at = stride(clock)
+    look_at = stride(tick.clock)
     status = RUNNING
     while True:
         if depth + 1 >= path.shape[0]:
             status = GROW
             break
         if depth < 0:
-            if note.limit == INFINITE:
+            if iteration.limit == INFINITE:
                 status = EXHAUSTED  # the last limit pruned nothing
                 break
             if expanded >= budget:
@@ -109,13 +109,13 @@ def _deepen(world, note, path, costs, nexts, counts, clock, budget, deadline):
             depth = 0
             costs[0] = 0
             nexts[0] = 0
-            note.pruned = INFINITE
+            iteration.pruned = INFINITE
             expanded += 1
         s = path[depth]
         if nexts[depth] >= degree(world, s):
             depth -= 1
             if depth < 0:
-                note.limit = note.pruned
+                iteration.limit = iteration.pruned
             continue
         t, c = successor(world, s, nexts[depth])
         enters = c >= 0
@@ -125,8 +125,8 @@ def _deepen(world, note, path, costs, nexts, counts, clock, budget, deadline):
                 break
         if enters:
             f = costs[depth] + c + estimate(world, target, t, locate(world, t))
-            if f > note.limit:
-                note.pruned = min(note.pruned, f)
+            if f > iteration.limit:
+                iteration.pruned = min(iteration.pruned, f)
                 enters = False
         if enters and t != goal and expanded >= budget:
             break
@@ -142,27 +142,26 @@ def _deepen(world, note, path, costs, nexts, counts, clock, budget, deadline):
             status = FOUND
             break
         expanded += 1
-        if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
+        if late(tick, expanded, _CLOCK):
             budget = expanded
-        if expanded >= look_at:
-            look_at = expanded + stride(clock)
-            if tired(clock):
-                status = PAUSED
-                break
-    note.depth = depth
+        pause, look_at = pause_due(tick.clock, expanded, look_at)
+        if pause:
+            status = PAUSED
+            break
+    iteration.depth = depth
     counts.expanded += expanded
     return status
 
 
-class DeepeningPlanner:
+class IdaStarPlanner:
     """The Python half: owns the stack."""
 
     def __init__(self, world: World, goal: int) -> None:
         size = 256
-        note = new_record(DEEPENING)
-        note["goal"] = goal
-        self.state = Deepening(
-            note,
+        iteration = new_record(ITERATION)
+        iteration["goal"] = goal
+        self.state = IdaStar(
+            iteration,
             np.zeros(size, np.int64),
             np.zeros(size, np.int64),
             new_record(COUNTS),
@@ -191,7 +190,7 @@ IDA_STAR = Algorithm(
     name="ida*",
     summary="shortest paths in memory linear in their length; for puzzles",
     paper="Korf 1985",
-    make=lambda world, goal, budget: DeepeningPlanner(world, goal),
+    make=lambda world, goal, budget: IdaStarPlanner(world, goal),
     real_time=False,
 )
 

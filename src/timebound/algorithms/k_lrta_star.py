@@ -21,12 +21,14 @@ Chosen where the papers are silent:
   budget the lookahead goes on until the goal is found.
 * When the goal is found the values are learned all the same, for the next trial.
 * Weighted RTAA* raises to the least w g + h of the frontier less w g, which keeps w times the truth a bound.
-* Depression avoidance gives way to the least f after 16 decisions in a row that learned nothing: otherwise, searching
+* Depression avoidance gives way to the least f after 8 decisions in a row that learned nothing: otherwise, searching
   anew before every move, the agent could go to and fro for ever.
 * Edits: if an arc became cheaper, all values are forgotten; if arcs only became dearer, all are kept. In both cases a
   new plan is made from where the agent stands.
-* When there is no way, an exhausted lookahead proves it, or a value that is too high (``kernels/learning.py``).
+* When there is no way, an exhausted lookahead proves it, or a value that is too high (``kernels/learning_rules.py``).
 * Directed graphs are fine as long as the goal stays within reach from wherever the arcs lead.
+
+The plain version: ``LocalSearch`` in ``tests/naive/learning.py``.
 """
 
 from __future__ import annotations
@@ -36,28 +38,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.edits import LogView
-from ..kernels.jit import now_ns
+from ..kernels.heuristic_values import LearnedValues, learned
+from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import EXHAUSTED, GROW, PAUSED, WEIGHT_MAX, WEIGHT_ONE
-from ..kernels.learned import LearnedValues, cramped, learned
-from ..kernels.learning import (
-    FORGET,
-    SPACE,
-    VALUES,
-    abandoned,
-    dijkstra_inwards,
-    from_best,
-    hopeless,
-    must_forget,
-    teach,
-)
+from ..kernels.learning_rules import SPACE, VALUES, abandoned, dijkstra_inwards, from_best, hopeless, lacks, teach
 from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.memory import lacks_room
+from ..kernels.ticks import Tick
 from ..kernels.views import edits, widest
 from ..kernels.workspace import new_record
-from .learner import Learner, first_room
+from .agent_centered import AgentCenteredPlanner, first_room
 from .registry import Algorithm, Parameter, World
 
-LOCAL = np.dtype(
+OPTIONS = np.dtype(
     [
         ("rule", np.int64),  # DIJKSTRA or BEST
         ("frontier", np.int64),  # 1: walk all of the plan before searching again
@@ -67,7 +61,7 @@ LOCAL = np.dtype(
 )
 DIJKSTRA, BEST = 0, 1
 
-_PATIENCE = 16  # decisions without learning before depression avoidance gives way
+_PATIENCE = 8  # decisions without learning before depression avoidance gives way
 
 
 class LocalSearch(NamedTuple):
@@ -75,9 +69,9 @@ class LocalSearch(NamedTuple):
 
     values: LearnedValues
     space: Space
-    note: np.ndarray  # one LOOK record
+    look: np.ndarray  # one LOOK record
     learner: np.ndarray  # one LEARNER record
-    local: np.ndarray  # one LOCAL record
+    options: np.ndarray  # one OPTIONS record
     log: LogView
     counts: np.ndarray  # one COUNTS record
     route: np.ndarray  # int64[...]: the way to the state chosen on the frontier
@@ -86,80 +80,107 @@ class LocalSearch(NamedTuple):
 
 @decide.on(LocalSearch)
 def _decide(algorithm, world, s, tick):
-    limit = tick.limit
-    deadline = tick.deadline
-    clock = tick.clock
-    values = algorithm.values
-    space = algorithm.space
+    """One search: A* around s (the local search space), the learning rule, the way to the best state on its frontier.
+
+    With ``commit=frontier`` that way is walked to its end before the next search.
+    """
     plan = algorithm.plan
-    note = algorithm.note[0]
-    learner = algorithm.learner[0]
-    local = algorithm.local[0]
-    counts = algorithm.counts[0]
-    if local.frontier and plan[0] < plan[1] and learner.edits == edits(world):
+    look = algorithm.look[0]
+    options = algorithm.options[0]
+    if options.frontier and plan[0] < plan[1] and algorithm.learner[0].edits == edits(world):
         return plan[1] - plan[0]
-    limit -= abandoned(world, learner, note, counts)
-    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
-        learner.lack = FORGET
+    limit = tick.limit - abandoned(world, algorithm)
+    if lacks(world, algorithm, 0):
         return NEEDS_ROOM
-    if note.lacking and not note.paused:
-        note.lacking = 0
+    look_until, learn_until = _shares(tick)
+    if look.paused <= LOOKING:
+        outcome = _search(algorithm, world, s, Tick(limit, look_until, tick.clock))
+        if outcome != 0:
+            return outcome
+    if not _learn(algorithm, options, Tick(limit, learn_until, tick.clock)):
+        return NOT_YET
+    if hopeless(look, learned(algorithm.values, s), algorithm.values.used[1], options.weight):
+        return NO_WAY
+    return _lead(algorithm, world, options)
+
+
+@inlined
+def _shares(tick):
+    """When the lookahead must end, and when Dijkstra's algorithm: after a third of the time that is left, and two."""
+    if tick.deadline == 0:
+        return tick.deadline, tick.deadline
+    began = now_ns(tick.clock)
+    share = max((tick.deadline - began) // 3, 1)
+    return began + share, began + 2 * share
+
+
+@inlined
+def _search(algorithm, world, s, tick):
+    """The lookahead: A* with up to k expansions. Returns 0, or what ``decide`` is to return."""
+    values = algorithm.values
+    look = algorithm.look[0]
+    learner = algorithm.learner[0]
+    counts = algorithm.counts[0]
+    status = a_star(world, values, algorithm.space, look, s, tick)
+    if status == PAUSED:
+        return NOT_YET
+    if status == GROW:
         learner.lack = SPACE
         return NEEDS_ROOM
-    look_until = deadline
-    learn_until = deadline
-    if deadline > 0:
-        began = now_ns(clock)
-        share = max((deadline - began) // 3, 1)
-        look_until = began + share
-        learn_until = began + 2 * share
-    if note.paused <= LOOKING:
-        status = a_star(world, values, space, note, s, limit, clock, look_until)
-        if status == GROW:
-            learner.lack = SPACE
-            return NEEDS_ROOM
-        if status == PAUSED:
-            return NOT_YET
-        if cramped(values, note.expanded):
-            # Before anything is learned or counted: the lookahead is made again, and the same.
-            learner.lack = VALUES
-            return NEEDS_ROOM
-        counts.expanded += note.expanded
-        counts.states = values.used[1] + note.states
-        if status == EXHAUSTED:
-            return NO_WAY
-        note.raised = values.used[2]
-        if local.rule == BEST:
-            from_best(space, note, local.weight)
-    if local.rule == DIJKSTRA and note.paused <= SETTLING:
-        if dijkstra_inwards(space, note, local.weight, clock, learn_until) == PAUSED:
-            return NOT_YET
-        counts.expanded += note.settled
-        counts.learning += note.settled
-    if teach(space, values, note, clock) == PAUSED:
-        return NOT_YET
-    counts.states = values.used[1] + note.states
-    learner.quiet = learner.quiet + 1 if values.used[2] == note.raised else 0
-    counts.states = values.used[1] + note.states
-    learner.quiet = learner.quiet + 1 if values.used[2] == note.raised else 0
-    if hopeless(note, learned(values, s), values.used[1], local.weight):
-        return NO_WAY
-    there = note.best
-    if local.avoid and learner.quiet < _PATIENCE and space.table.states[there] != note.goal:
-        there = least_changed(world, space, note)
+    if lacks_room(values, look.expanded):
+        # Before anything is learned or counted: the lookahead is made again, and the same.
+        learner.lack = VALUES
+        return NEEDS_ROOM
+    counts.expanded += look.expanded
+    counts.states = values.used[1] + look.states
+    look.raised = values.used[2]
+    return NO_WAY if status == EXHAUSTED else 0
+
+
+@inlined
+def _learn(algorithm, options, tick):
+    """The learning rule: new values for the closed states, then raise those that are lower. False: it goes on."""
+    values = algorithm.values
+    space = algorithm.space
+    look = algorithm.look[0]
+    learner = algorithm.learner[0]
+    counts = algorithm.counts[0]
+    if options.rule == DIJKSTRA and look.paused <= SETTLING:
+        if dijkstra_inwards(space, look, options.weight, tick) == PAUSED:
+            return False
+        counts.expanded += look.settled
+        counts.learning += look.settled
+    if options.rule == BEST and not look.paused:
+        from_best(space, look, options.weight)
+    if teach(space, values, look, tick.clock) == PAUSED:
+        return False
+    counts.states = values.used[1] + look.states
+    learner.quiet = learner.quiet + 1 if values.used[2] == look.raised else 0
+    return True
+
+
+@inlined
+def _lead(algorithm, world, options):
+    """The way to the best state on the frontier, or to the one whose value has risen least; returns its length."""
+    table = algorithm.space.table
+    look = algorithm.look[0]
+    route = algorithm.route
+    there = look.best
+    if options.avoid and algorithm.learner[0].quiet < _PATIENCE and table.states[there] != look.goal:
+        there = least_changed(world, algorithm.space, look)
     # Written backwards from the end of the array: a path has no more states than the lookahead saw.
-    last = algorithm.route.shape[0]
+    last = route.shape[0]
     first = last
     while there != 0:
         first -= 1
-        algorithm.route[first] = space.table.states[there]
-        there = np.int64(space.table.parents[there])
-    plan[0] = first
-    plan[1] = last
+        route[first] = table.states[there]
+        there = np.int64(table.parents[there])
+    algorithm.plan[0] = first
+    algorithm.plan[1] = last
     return last - first
 
 
-class LocalSearchPlanner(Learner):
+class LocalSearchPlanner(AgentCenteredPlanner):
     """The Python half."""
 
     def __init__(
@@ -167,12 +188,12 @@ class LocalSearchPlanner(Learner):
     ) -> None:
         timed = budget.milliseconds is not None
         super().__init__(world, goal, timed)
-        local = new_record(LOCAL)
-        local["rule"], local["frontier"], local["avoid"] = rule, commit == "frontier", avoid
-        local["weight"] = int(weight * WEIGHT_ONE)
+        options = new_record(OPTIONS)
+        options["rule"], options["frontier"], options["avoid"] = rule, commit == "frontier", avoid
+        options["weight"] = int(weight * WEIGHT_ONE)
         slots, arcs = first_room(budget.expansions, int(widest(world.view)), timed)
         self.state = LocalSearch(
-            space=new_space(slots, arcs), local=local, route=np.zeros(slots, np.int64), **self._common
+            space=new_space(slots, arcs), options=options, route=np.zeros(slots, np.int64), **self._common
         )
 
 

@@ -38,17 +38,18 @@ import numpy as np
 from ..errors import DatabaseError, SpecError
 from ..kernels.climbing import ARRIVED, CLIMB, CLIMBING, climb_on, start_climb
 from ..kernels.edits import LogView
+from ..kernels.heuristic_values import LearnedValues, new_values
 from ..kernels.jit import generic, inlined, now_ns
 from ..kernels.layout import WEIGHT_ONE
-from ..kernels.learned import LearnedValues, cramped, new_values
-from ..kernels.learning import FORGET, VALUES, hopeless, must_forget, update
+from ..kernels.learning_rules import FORGET, VALUES, hopeless, must_forget, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.memory import lacks_room
 from ..kernels.records import STACK, Records, most_similar
 from ..kernels.ticks import stride, tired
 from ..kernels.trails import Inquiry, Trails, new_inquiry, next_climb, reset
 from ..kernels.views import aim, estimate, locate
 from ..kernels.workspace import new_record
-from .learner import Learner
+from .agent_centered import AgentCenteredPlanner
 from .registry import Algorithm, Parameter, World
 
 QUEST = np.dtype(
@@ -82,7 +83,7 @@ class NearestNeighbours(NamedTuple):
     """What the agent holds between ticks."""
 
     values: LearnedValues
-    note: np.ndarray  # one LOOK record; its goal is the present subgoal
+    look: np.ndarray  # one LOOK record; its goal is the present subgoal
     learner: np.ndarray  # one LEARNER record
     quest: np.ndarray  # one QUEST record
     climb: np.ndarray  # one CLIMB record
@@ -103,7 +104,7 @@ def _decide(algorithm, world, s, tick):
     deadline = tick.deadline
     clock = tick.clock
     values = algorithm.values
-    note = algorithm.note[0]
+    note = algorithm.look[0]
     learner = algorithm.learner[0]
     quest = algorithm.quest[0]
     counts = algorithm.counts[0]
@@ -115,7 +116,7 @@ def _decide(algorithm, world, s, tick):
             quest.stage = ASK
         learner.lack = FORGET
         return NEEDS_ROOM
-    if cramped(values, 1):
+    if lacks_room(values, 1):
         learner.lack = VALUES
         return NEEDS_ROOM
     if quest.stage == WALK:
@@ -282,7 +283,7 @@ def _climbed_for_part(trails, world, algorithm, quest, climb, s):
         quest.stage = WALK
 
 
-class KnnPlanner(Learner):
+class KnnPlanner(AgentCenteredPlanner):
     """The Python half: holds the database."""
 
     def __init__(self, world: World, goal: int, database: Any, candidates: int, climb: int, retry: int) -> None:
@@ -304,7 +305,7 @@ class KnnPlanner(Learner):
         quest = new_record(QUEST)
         quest["goal"], quest["record"], quest["stage"] = goal, -1, ASK
         quest["candidates"], quest["climb_limit"], quest["retry"] = candidates, climb, retry
-        self._common["note"]["goal"] = -1
+        self._common["look"]["goal"] = -1
         self.state = NearestNeighbours(
             quest=quest,
             climb=new_record(CLIMB),

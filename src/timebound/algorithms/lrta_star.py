@@ -18,9 +18,11 @@ Chosen where the papers are silent:
 * Edits: if an arc became cheaper, values might be too high, and all are forgotten; if arcs only became dearer, all
   are kept.
 * When there is no way, the lookahead proves it if it sees everything; otherwise a value proves it in the end that is
-  higher than any way out of the known part could make it (``kernels/learning.py``). That takes about as many moves as
-  the square of the number of states in the agent's part of the world; set a move limit if that is too long.
+  higher than any way out of the known part could make it (``kernels/learning_rules.py``). That takes about as many
+  moves as the square of the number of states in the agent's part of the world; set a move limit if that is too long.
 * Directed graphs are fine as long as the goal stays within reach from wherever the arcs lead.
+
+The plain version: ``Lrta`` in ``tests/naive/learning.py``.
 """
 
 from __future__ import annotations
@@ -31,18 +33,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.edits import LogView
+from ..kernels.heuristic_values import LearnedValues, learned
 from ..kernels.jit import inlined
 from ..kernels.layout import GROW, INFINITE, PAUSED, WEIGHT_ONE
-from ..kernels.learned import LearnedValues, cramped, learned
-from ..kernels.learning import FORGET, SPACE, VALUES, abandoned, hopeless, mini_min, must_forget, update
+from ..kernels.learning_rules import SPACE, abandoned, hopeless, lacks, mini_min, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.ticks import Tick
 from ..kernels.views import GraphView, GridView, TerrainView, widest
 from ..kernels.workspace import new_record
-from .learner import Learner
+from .agent_centered import AgentCenteredPlanner
 from .registry import Algorithm, Parameter, World
 
-DEPTH = np.dtype(
+LOOKAHEAD = np.dtype(
     [
         ("depth", np.int64),
         ("gmax", np.int64),  # in integer costs; negative: depth counts
@@ -52,99 +55,99 @@ DEPTH = np.dtype(
 )
 
 
-class LearningRealTime(NamedTuple):
+class Lrta(NamedTuple):
     """What the agent holds between ticks."""
 
     values: LearnedValues
     space: Space
-    note: np.ndarray  # one LOOK record
+    look: np.ndarray  # one LOOK record
     learner: np.ndarray  # one LEARNER record
-    depth: np.ndarray  # one DEPTH record
+    lookahead: np.ndarray  # one LOOKAHEAD record
     log: LogView
     counts: np.ndarray  # one COUNTS record
     route: np.ndarray  # int64[...]: the next state
     plan: np.ndarray  # int64[2]
 
 
-@decide.on(LearningRealTime)
+@decide.on(Lrta)
 def _decide(algorithm, world, s, tick):
-    limit = tick.limit
-    deadline = tick.deadline
-    clock = tick.clock
-    values = algorithm.values
-    note = algorithm.note[0]
-    learner = algorithm.learner[0]
-    depth = algorithm.depth[0]
-    counts = algorithm.counts[0]
-    limit -= abandoned(world, learner, note, counts)
-    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
-        learner.lack = FORGET
-        return NEEDS_ROOM
-    if cramped(values, 1):
-        learner.lack = VALUES
+    """Lines 4 to 7 of LRTA* (Figure 2 of the chapter): look around s, learn h(s), take one step.
+
+    Lines 1, 2 and 8 are the loop's; line 3 selects no subgoal here, but always the goal.
+    """
+    limit = tick.limit - abandoned(world, algorithm)
+    if lacks(world, algorithm, 1):
         return NEEDS_ROOM
     if limit < 1:
         return 0
-    if depth.depth == 1 and depth.gmax < 0:
-        # The neighbours are the frontier: no need to set up a space.
-        rise, h, there = update(world, values, note, s, depth.gamma)
-        counts.expanded += 1
-        counts.states = values.used[1]
-        if there < 0 or (rise > 0 and hopeless(note, h, values.used[1], WEIGHT_ONE)):
-            return NO_WAY
-        algorithm.route[0] = there
-    else:
-        there = _look_further(world, values, algorithm.space, note, learner, depth, counts, s, limit, clock, deadline)
-        if there < 0:
-            return there
-        algorithm.route[0] = algorithm.space.table.states[there]
-    algorithm.plan[0] = 0
-    algorithm.plan[1] = 1
-    return 1
+    lookahead = algorithm.lookahead[0]
+    if lookahead.depth == 1 and lookahead.gmax < 0:
+        return _look_one_step(algorithm, world, s, lookahead.gamma)
+    return _look_further(algorithm, world, s, lookahead, Tick(limit, tick.deadline, tick.clock))
 
 
 @inlined
-def _look_further(world, values, space, note, learner, depth, counts, s, limit, clock, deadline):
-    """The slot of the next step, or what ``decide`` may return besides."""
-    if note.lacking and not note.paused:
-        note.lacking = 0
-        learner.lack = SPACE
-        return NEEDS_ROOM
-    if depth.gmax < 0:
-        status = breadth_first(world, values, space, note, s, depth.depth, depth.gamma, limit, clock, deadline)
+def _look_one_step(algorithm, world, s, gamma):
+    """Lines 4 to 7 for a depth of 1: the neighbours are the frontier, and no space need be set up."""
+    values = algorithm.values
+    look = algorithm.look[0]
+    counts = algorithm.counts[0]
+    rise, h, there = update(world, values, look, s, gamma)
+    counts.expanded += 1
+    counts.states = values.used[1]
+    if there < 0 or (rise > 0 and hopeless(look, h, values.used[1], WEIGHT_ONE)):
+        return NO_WAY
+    return one_step(algorithm, there)
+
+
+@inlined
+def _look_further(algorithm, world, s, lookahead, tick):
+    """Lines 4 to 7 for any other lookahead."""
+    values = algorithm.values
+    space = algorithm.space
+    look = algorithm.look[0]
+    learner = algorithm.learner[0]
+    counts = algorithm.counts[0]
+    # Line 4: generate the successors of s up to gmax (or d), and with them a frontier.
+    if lookahead.gmax < 0:
+        status = breadth_first(world, values, space, look, s, lookahead.depth, lookahead.gamma, tick)
     else:
-        status = cost_limited(world, values, space, note, s, depth.gmax, depth.gamma, limit, clock, deadline)
+        status = cost_limited(world, values, space, look, s, lookahead.gmax, lookahead.gamma, tick)
     if status == GROW:
         learner.lack = SPACE
         return NEEDS_ROOM
     if status == PAUSED:
         return NOT_YET
-    best, v = best_on_frontier(space, note, depth.gamma)
-    counts.expanded += note.expanded
+    # Line 5: the frontier state with the lowest g + h.
+    best, v = best_on_frontier(space, look, lookahead.gamma)
+    counts.expanded += look.expanded
     if best < 0:
-        counts.states = values.used[1] + note.states
+        counts.states = values.used[1] + look.states
         return NO_WAY
     # S is everything around every state visited; of a state's visits at least the first finds nothing learned there.
     learner.reach += learned(values, s) == 0
-    depth.ball = max(depth.ball, note.expanded)
+    lookahead.ball = max(lookahead.ball, look.expanded)
+    # Line 6: update h(s).
     h = space.h[0]
     mini_min(values, s, h, v)
-    counts.states = values.used[1] + note.states
-    if v > h and hopeless(note, v, depth.ball * learner.reach, WEIGHT_ONE):
+    counts.states = values.used[1] + look.states
+    if v > h and hopeless(look, v, lookahead.ball * learner.reach, WEIGHT_ONE):
         return NO_WAY
-    return np.int64(space.table.parents[best])
+    # Line 7: one step towards it.
+    return one_step(algorithm, space.table.states[space.table.parents[best]])
 
 
-class LrtaPlanner(Learner):
+class LrtaPlanner(AgentCenteredPlanner):
     """The Python half."""
 
     def __init__(self, world: World, goal: int, depth: int, gmax: float, gamma: float) -> None:
         super().__init__(world, goal)
-        note = new_record(DEPTH)
-        note["depth"], note["gmax"], note["gamma"] = depth, _reach(world, gmax), max(1, round(gamma * WEIGHT_ONE))
+        lookahead = new_record(LOOKAHEAD)
+        lookahead["depth"], lookahead["gmax"] = depth, _reach(world, gmax)
+        lookahead["gamma"] = max(1, round(gamma * WEIGHT_ONE))
         slots = 64 if depth == 1 and gmax == 0 else 1024
-        self.state = LearningRealTime(
-            space=new_space(slots, slots), depth=note, route=np.zeros(slots, np.int64), **self._common
+        self.state = Lrta(
+            space=new_space(slots, slots), lookahead=lookahead, route=np.zeros(slots, np.int64), **self._common
         )
 
 

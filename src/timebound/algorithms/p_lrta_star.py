@@ -13,6 +13,8 @@ Chosen where the papers are silent:
   a second look at the neighbours if there were any, are expansions made while learning; the queue's size bounds them.
 * On directed graphs the states offered are the successors; those before the state would be better, but are not known.
 * Edits, and worlds without a way: as LRTA*. A change that makes values obsolete empties the queue too.
+
+The plain version: ``PrioritizedLrta`` in ``tests/naive/learning.py``.
 """
 
 from __future__ import annotations
@@ -22,13 +24,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.edits import LogView
+from ..kernels.heuristic_values import LearnedValues
 from ..kernels.layout import WEIGHT_ONE
-from ..kernels.learned import LearnedValues, cramped
-from ..kernels.learning import FORGET, VALUES, hopeless, look_around, must_forget, offer, sweep, update
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.learning_rules import FORGET, hopeless, lacks, look_around, offer, sweep, update
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
 from ..kernels.views import edits
 from ..kernels.workspace import new_record
-from .learner import Learner
+from .agent_centered import AgentCenteredPlanner
 from .registry import Algorithm, Parameter, World
 
 SWEEP = np.dtype(
@@ -49,7 +51,7 @@ class Prioritized(NamedTuple):
     queue_states: np.ndarray  # int64[queue]: in order of arrival
     queue_rises: np.ndarray  # int64[queue]: the priorities
     sweep: np.ndarray  # one SWEEP record
-    note: np.ndarray  # one LOOK record
+    look: np.ndarray  # one LOOK record
     learner: np.ndarray  # one LEARNER record
     log: LogView
     counts: np.ndarray  # one COUNTS record
@@ -59,39 +61,39 @@ class Prioritized(NamedTuple):
 
 @decide.on(Prioritized)
 def _decide(algorithm, world, s, tick):
-    limit = tick.limit
-    clock = tick.clock
+    """One move: update s, then as many states from the queue as it holds, and go to the neighbour with least c + h."""
     values = algorithm.values
-    states = algorithm.queue_states
-    rises = algorithm.queue_rises
-    note = algorithm.note[0]
+    queue_states = algorithm.queue_states
+    queue_rises = algorithm.queue_rises
+    look = algorithm.look[0]
     learner = algorithm.learner[0]
     counts = algorithm.counts[0]
     swept = algorithm.sweep[0]
+    queue = queue_states.shape[0]
+    limit = tick.limit
     if swept.under_way and learner.edits != edits(world):
         # Paused, and the world has been edited since: what has been done counts, and a new look is needed.
         counts.expanded += 1 + swept.done
         counts.learning += swept.done
         limit -= 1
         swept.under_way = 0
-    if must_forget(world, algorithm.log, learner, note, algorithm.plan):
-        swept.length = 0
-        learner.lack = FORGET
+    if lacks(world, algorithm, 0 if swept.under_way else queue + 2):
+        if learner.lack == FORGET:
+            swept.length = 0
         return NEEDS_ROOM
     if limit < 1:
         return 0
     if not swept.under_way:
-        if cramped(values, states.shape[0] + 2):
-            learner.lack = VALUES
-            return NEEDS_ROOM
-        rise, swept.value, swept.there = update(world, values, note, s, WEIGHT_ONE)
+        # The lookahead: h(s) rises to the least c + h of a neighbour, and the neighbours are offered to the queue.
+        rise, swept.value, swept.there = update(world, values, look, s, WEIGHT_ONE)
         if rise > 0:
-            swept.length = offer(world, states, rises, swept.length, s, rise)
+            swept.length = offer(world, queue_states, queue_rises, swept.length, s, rise)
         swept.done = 0
         swept.under_way = 1
+    # The states with the largest rises around them are updated the same way.
     swept.length, swept.done, whole = sweep(
-        world, values, note, states, rises, swept.length, swept.done, states.shape[0], clock
-    )  # fmt: skip
+        world, values, look, queue_states, queue_rises, swept.length, swept.done, queue, tick.clock
+    )
     if not whole:
         return NOT_YET
     swept.under_way = 0
@@ -99,20 +101,17 @@ def _decide(algorithm, world, s, tick):
     there = swept.there
     if done > 0 and there >= 0:
         # The sweep may have changed which neighbour is best.
-        _, _, there = look_around(world, values, note, s, WEIGHT_ONE)
+        _, _, there = look_around(world, values, look, s, WEIGHT_ONE)
         done += 1
     counts.expanded += 1 + done
     counts.learning += done
     counts.states = values.used[1] + swept.length
-    if there < 0 or hopeless(note, swept.value, values.used[1], WEIGHT_ONE):
+    if there < 0 or hopeless(look, swept.value, values.used[1], WEIGHT_ONE):
         return NO_WAY
-    algorithm.route[0] = there
-    algorithm.plan[0] = 0
-    algorithm.plan[1] = 1
-    return 1
+    return one_step(algorithm, there)
 
 
-class PrioritizedPlanner(Learner):
+class PrioritizedPlanner(AgentCenteredPlanner):
     """The Python half."""
 
     def __init__(self, world: World, goal: int, queue: int) -> None:

@@ -32,6 +32,8 @@ Chosen where the papers are silent (the chapter's Figure 9 leaves pruning out, a
 With diagonals of sqrt 2 nearly every limit admits only a few new states, and the walk is long: its authors used 1.5 (a
 property of the grid: ``Grid(cells, diagonal=1.5)``). Stepping back needs arcs that lead both ways, so directed graphs
 are refused.
+
+The plain version: ``tests/naive/ribs.py``.
 """
 
 from __future__ import annotations
@@ -41,25 +43,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import SpecError
-from ..kernels.jit import at, generic, inlined
+from ..kernels.jit import at, inlined
 from ..kernels.layout import COUNTS, INFINITE
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide
-from ..kernels.memory import reserved
-from ..kernels.tables import HashedTable, enlarged_hashed, full, intern, load_growth, new_hashed, renew
-from ..kernels.views import (
-    GraphView,
-    GridView,
-    PuzzleView,
-    TerrainView,
-    aim,
-    degree,
-    edits,
-    estimate,
-    locate,
-    moved,
-    successor,
-    widest,
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide, one_step
+from ..kernels.marks import (
+    MOST_PARENTS,
+    add_parent,
+    is_left_out,
+    is_only_parent,
+    mark_dead,
+    mark_redundant,
+    no_parents,
+    number_of,
+    only_parent,
+    strike_parent,
 )
+from ..kernels.memory import lacks_room, reserved
+from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, renew
+from ..kernels.views import aim, degree, edits, estimate, locate, moved, successor, widest
 from ..kernels.workspace import new_record
 from .registry import Algorithm, World
 from .time_bounded import needs_both_ways
@@ -74,124 +75,112 @@ ROUND = np.dtype(
     ]
 )
 
-# A state's marks: a bit for each of its optimal parents, by their number among its own neighbours; and two flags.
-_MOST_PARENTS = 60
-DEAD = 1 << 60
-REDUNDANT = 1 << 61
 _UNSEEN = -1
 
-_OPPOSITE = np.array([2, 3, 0, 1, 7, 6, 5, 4], dtype=np.int64)
 
-
-class Deepening(NamedTuple):
+class Ribs(NamedTuple):
     """What the agent holds between ticks; slots in the order of first sight, the start first."""
 
     table: HashedTable  # words: g; parents: the way back
     entered: np.ndarray  # int64[slots]: the limit under which the agent last was there
-    marks: np.ndarray  # int64[slots]
-    note: np.ndarray  # one ROUND record
+    marks: np.ndarray  # int64[slots]: optimal parents, dead, redundant (``kernels/marks.py``)
+    round: np.ndarray  # one ROUND record
     counts: np.ndarray  # one COUNTS record
     route: np.ndarray  # int64[1]: the next state
     plan: np.ndarray  # int64[2]
 
 
-@generic
-def number_of(world, i, t, s):
-    """Which neighbour of ``t`` state ``s`` is, ``t`` being the i-th neighbour of ``s``."""
-
-
-@number_of.on(GridView, TerrainView)
-def _grid_number(world, i, t, s):
-    return _OPPOSITE[at(i)]
-
-
-@number_of.on(GraphView, PuzzleView)
-def _linked_number(world, i, t, s):
-    for j in range(degree(world, t)):
-        u, c = successor(world, t, j)
-        if u == s and c >= 0:
-            return j
-    return 0
-
-
-@decide.on(Deepening)
+@decide.on(Ribs)
 def _decide(algorithm, world, s, tick):
-    limit = tick.limit
+    """One call of RIBS in Figure 9 of the chapter, up to the move: forward (line 9) or back (line 13).
+
+    Lines 1 to 4 and 6 to 8 are in ``_judge``, as is what the figure leaves out; line 15 is ``_next_round``. Line 5, the
+    loop, is the episode's.
+    """
     table = algorithm.table
-    note = algorithm.note[0]
+    marks = algorithm.marks
+    this_round = algorithm.round[0]
     counts = algorithm.counts[0]
     parents = table.parents
-    if not note.begun or note.edits != edits(world):
-        counts.restarts += note.begun
-        note.begun = 0
-        if not _begin(world, table, algorithm.marks, algorithm.entered, note, s):
+    if not this_round.begun or this_round.edits != edits(world):
+        counts.restarts += this_round.begun
+        this_round.begun = 0
+        if not _begin(world, table, marks, algorithm.entered, this_round, s):
             return NEEDS_ROOM
     here = intern(table, s)
     looks = np.int64(0)
-    while looks < limit:
-        if full(table, widest(world)):
+    while looks < tick.limit:
+        if lacks_room(table, widest(world)):
             return NEEDS_ROOM
         looks += 1
         counts.expanded += 1
-        there, kept, required, lowered = _look(world, table, algorithm.marks, algorithm.entered, note, here)
+        there, kept, required, lowered = _judge(world, table, marks, algorithm.entered, this_round, here)
         counts.states = table.stamp[1]
         if lowered:
             continue
-        while there < 0 and here == 0 and kept:
-            # Back at the start: a new round. Its neighbours have just been generated. The least f beyond the limit may
-            # be that of a state that was reached more cheaply since: then nothing is within the new limit either.
-            if note.beyond == INFINITE:
+        if here == 0:
+            # Lines 12 to 15, at the start. Its neighbours have just been generated. The least f beyond the limit may be
+            # that of a state that was reached more cheaply since: then nothing is within the new limit either.
+            while there < 0 and kept and _next_round(this_round):
+                there, kept, _, _ = _judge(world, table, marks, algorithm.entered, this_round, here)
+            if there < 0:
                 return NO_WAY
-            note.limit = note.beyond
-            note.beyond = INFINITE
-            there, kept, required, lowered = _look(world, table, algorithm.marks, algorithm.entered, note, here)
-        if here == 0 and there < 0:
-            return NO_WAY
-        if here != 0 and not kept:
-            algorithm.marks[here] |= DEAD
+        elif not kept:
+            mark_dead(marks, here)
             there = -1
-        elif here != 0 and not required:
-            algorithm.marks[here] |= REDUNDANT
-            _leave_out(world, table, algorithm.marks, s)
+        elif not required:
+            mark_redundant(marks, here)
+            _leave_out(world, table, marks, s)
             there = -1
         if there < 0:
             there = np.int64(parents[here])
             counts.back_moves += 1
         else:
             parents[there] = here
-        algorithm.route[0] = table.states[there]
-        algorithm.plan[0] = 0
-        algorithm.plan[1] = 1
-        return 1
+        return one_step(algorithm, table.states[there])
     return 0
 
 
 @inlined
-def _begin(world, table, marks, entered, note, s):
+def _begin(world, table, marks, entered, this_round, s):
+    """A new search from ``s``. False: the table must be replaced."""
     if renew(table) == 0:
         return False
     root = intern(table, s)
     table.words[root] = 0
     table.parents[root] = root
-    marks[root] = 0
+    no_parents(marks, root)
     entered[root] = _UNSEEN
-    note.begun = 1
-    note.edits = edits(world)
-    note.limit = estimate(world, aim(world, note.goal), s, locate(world, s))
-    note.beyond = INFINITE
+    this_round.begun = 1
+    this_round.edits = edits(world)
+    this_round.limit = estimate(world, aim(world, this_round.goal), s, locate(world, s))
+    this_round.beyond = INFINITE
     return True
 
 
 @inlined
-def _look(world, table, marks, entered, note, here):
-    """Judge every neighbour. Returns the slot to enter or -1, whether any was kept, whether u is required, and
-    whether g(u) fell, in which case the rest means nothing."""
+def _next_round(this_round):
+    """Line 15: raise the limit to the smallest f beyond it. False: there was none, and so there is no way."""
+    if this_round.beyond == INFINITE:
+        return False
+    this_round.limit = this_round.beyond
+    this_round.beyond = INFINITE
+    return True
+
+
+@inlined
+def _judge(world, table, marks, entered, this_round, here):
+    """Judge every neighbour of u, which is ``here``: lines 6 to 8, and for the neighbours lines 1 to 4.
+
+    Returns the slot to enter or -1, whether any was kept, whether u is required, and whether g(u) fell, in which case
+    the rest means nothing.
+    """
     words = table.words
-    target = aim(world, note.goal)
+    target = aim(world, this_round.goal)
     u = table.states[at(here)]
     place = locate(world, u)
     g = words[at(here)]
-    entered[at(here)] = note.limit
+    entered[at(here)] = this_round.limit
     best = np.int64(-1)
     least = np.int64(INFINITE)
     far = np.int64(-1)
@@ -203,35 +192,35 @@ def _look(world, table, marks, entered, note, here):
             continue
         before = table.stamp[1]
         slot = at(intern(table, n))
-        bit = np.int64(1) << number_of(world, i, n, u)
         enter = True
         if slot == before:
             entered[slot] = _UNSEEN
             words[slot] = INFINITE
-            marks[slot] = 0
-        elif marks[slot] & (DEAD | REDUNDANT):
+            no_parents(marks, slot)
+        elif is_left_out(marks, slot):
             continue
         if words[slot] < g + c:
             if words[slot] + c < g:
                 words[at(here)] = words[slot] + c
                 table.parents[at(here)] = slot
-                marks[at(here)] = np.int64(1) << i
+                only_parent(marks, here, i)
                 return np.int64(-1), False, False, True
             continue
+        number = number_of(world, i, n, u)
         if words[slot] > g + c:
             words[slot] = g + c
             table.parents[slot] = here
-            marks[slot] = bit
+            only_parent(marks, slot, number)
         else:
-            marks[slot] |= bit
-            enter = entered[slot] != note.limit
+            add_parent(marks, slot, number)
+            enter = entered[slot] != this_round.limit
         kept = True
-        required |= marks[slot] == bit
+        required |= is_only_parent(marks, slot, number)
         if not enter:
             continue
         f = g + c + estimate(world, target, n, moved(world, place, i))
-        if f > note.limit:
-            note.beyond = min(note.beyond, f)
+        if f > this_round.limit:
+            this_round.beyond = min(this_round.beyond, f)
         elif f < least or (f == least and g + c > far):
             best = np.int64(slot)
             least = f
@@ -245,29 +234,29 @@ def _leave_out(world, table, marks, u):
     for i in range(degree(world, u)):
         n, c = successor(world, u, i)
         if c >= 0:
-            marks[at(intern(table, n))] &= ~(np.int64(1) << number_of(world, i, n, u))
+            strike_parent(marks, intern(table, n), number_of(world, i, n, u))
 
 
-class DeepeningPlanner:
+class RibsPlanner:
     """The Python half: owns the table and lets it grow."""
 
     def __init__(self, world: World, goal: int) -> None:
         fan = int(widest(world.view))
-        if fan > _MOST_PARENTS:
+        if fan > MOST_PARENTS:
             raise SpecError(
-                f"ribs: it keeps a bit for each neighbour of a state, at most {_MOST_PARENTS}; here are {fan}"
+                f"ribs: it keeps a bit for each neighbour of a state, at most {MOST_PARENTS}; here are {fan}"
             )
         self._states = 0 if world.table == "hashed" else world.states + fan
         load_growth()
         slots = 1024
         table = new_hashed(slots, sparse=4)
-        note = new_record(ROUND)
-        note["goal"] = goal
-        self.state = Deepening(
+        first_round = new_record(ROUND)
+        first_round["goal"] = goal
+        self.state = Ribs(
             table,
             reserved(slots),
             reserved(slots),
-            note,
+            first_round,
             new_record(COUNTS),
             np.zeros(1, np.int64),
             np.zeros(2, np.int64),
@@ -284,7 +273,7 @@ class DeepeningPlanner:
 
     def restart(self) -> None:
         """A new trial is a new search."""
-        self.state.note["begun"] = 0
+        self.state.round["begun"] = 0
 
     def memory_bytes(self) -> int:
         """Bytes of the states seen: g, limit, marks, way back, the state itself, and its place in the index."""
@@ -298,7 +287,7 @@ RIBS = Algorithm(
     name="ribs",
     summary="iterative deepening on foot: learns distances from the start, drops dead and redundant states",
     paper="Sturtevant, Bulitko and Björnsson 2010; Bulitko et al. 2011",
-    make=lambda world, goal, budget: DeepeningPlanner(world, goal),
+    make=lambda world, goal, budget: RibsPlanner(world, goal),
     refuses=needs_both_ways,
 )
 

@@ -10,13 +10,15 @@ is reached its own bucket is searched for states that could still improve it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .jit import at, generic, inlined, lowest_bit, now_ns, prefetch
 from .layout import (
     CLOSED,
     COLS,
-    DIRECTION_BITS,
+    DIRECTION_MASK,
     EXHAUSTED,
     FLAGS,
     FOUND,
@@ -27,10 +29,12 @@ from .layout import (
     ROWS,
     RUNNING,
     STAMP_SHIFT,
+    WEIGHT_ONE,
     WEIGHT_SHIFT,
 )
-from .queues import clear, crowded, likely_next, pop, push, resume, settle, suspend, top
-from .tables import around, beside, full, intern, parent_of, renew, state_of, word_of, write
+from .memory import lacks_room
+from .queues import clear, likely_next, pop, push, resume, settle, suspend, top
+from .tables import around, beside, intern, parent_of, renew, state_of, word_of, write
 from .ticks import stride, tired
 from .views import (
     GraphView,
@@ -47,8 +51,16 @@ from .views import (
     successor,
     widest,
 )
+from .workspace import new_record
 
-__all__ = ["SEARCH", "advance", "begin", "best_open", "cost_so_far", "parent"]
+__all__ = ["SEARCH", "advance", "begin", "best_open", "cost_so_far", "new_search", "open_in_turn", "parent", "seen"]
+
+# Entries that a slice may skip for each expansion it may make. Stale entries cost little, but a tick must be bounded.
+_SKIPS = 64
+# Expansions between two looks at the clock.
+_CLOCK = 32
+# Successors that are examined at once.
+_BLOCK = 32
 
 SEARCH = np.dtype(
     [
@@ -66,76 +78,80 @@ SEARCH = np.dtype(
     ]
 )
 
-# Entries that a slice may skip for each expansion it may make. Stale entries cost little, but a tick must be bounded.
-_SKIPS = 64
-# Expansions between two looks at the clock.
-_CLOCK = 32
-# Successors that are examined at once.
-_BLOCK = 32
+
+def new_search(goal: int, g_weight: float, h_weight: float, reopen: bool) -> Any:
+    """One SEARCH record. Rounding a weight down keeps the promise of a path of at most w times the optimum."""
+    search = new_record(SEARCH)
+    search["goal"], search["reopen"] = goal, reopen
+    search["g_weight"], search["h_weight"] = int(g_weight * WEIGHT_ONE), int(h_weight * WEIGHT_ONE)
+    return search
 
 
 @inlined
-def begin(world, table, queue, note, counts, start, goal):
+def begin(world, table, queue, search, counts, start, goal):
     """Start a search from ``start``, forgetting the one before. Returns RUNNING, or GROW."""
     h = estimate(world, aim(world, goal), start, locate(world, start))
-    key = (note.h_weight * h) >> (world.shift + WEIGHT_SHIFT)
+    key = (search.h_weight * h) >> (world.shift + WEIGHT_SHIFT)
     cursor = clear(queue)
-    if crowded(queue, cursor, key, 1):
+    if lacks_room(queue, 1, cursor, key):
         return GROW
     top_word = renew(table)
     if top_word == 0:
         return GROW
-    note.top = top_word
-    note.root = intern(table, start)
-    note.goal = goal
-    note.goal_slot = -1
-    note.goal_f = INFINITE
-    note.status = RUNNING
-    note.paused = 0
-    write(table, note.root, note.top, note.root)
-    suspend(queue, push(queue, cursor, key, note.root))
+    search.top = top_word
+    search.root = intern(table, start)
+    search.goal = goal
+    search.goal_slot = -1
+    search.goal_f = INFINITE
+    search.status = RUNNING
+    search.paused = 0
+    write(table, search.root, search.top, search.root)
+    suspend(queue, push(queue, cursor, key, search.root))
     counts.states = 1
     return RUNNING
 
 
 @inlined
-def advance(world, table, queue, note, counts, clock, limit, deadline):
-    """Expand up to ``limit`` states, or until ``deadline`` (nanoseconds; 0 for none). Returns a status.
+def advance(world, table, queue, search, counts, tick):
+    """Expand as many states as the tick allows, or until its deadline. Returns a status.
 
     Every call that does not end with GROW makes progress, even after the deadline. After GROW and PAUSED the same
     slice goes on with what is left of its limit.
     """
-    last = counts.expanded + limit
-    if not note.paused:
-        note.skips = _SKIPS * min(limit, 1 << 40) + _SKIPS
-    note.paused = 0
+    deadline = tick.deadline
+    clock = tick.clock
+    last = counts.expanded + tick.limit
+    if not search.paused:
+        search.skips = _SKIPS * min(tick.limit, 1 << 40) + _SKIPS
+    search.paused = 0
     while True:
         left = last - counts.expanded
         if deadline > 0:
             left = min(left, _CLOCK)
-            note.skips = _SKIPS * left + _SKIPS
-        status = _expand(world, table, queue, note, counts, min(left, stride(clock)))
+            search.skips = _SKIPS * left + _SKIPS
+        status = _expand(world, table, queue, search, counts, min(left, stride(clock)))
         if status == GROW:
-            note.paused = 1
-        if status != RUNNING or counts.expanded >= last or (deadline == 0 and note.skips <= 0):
+            search.paused = 1
+        if status != RUNNING or counts.expanded >= last or (deadline == 0 and search.skips <= 0):
             return status
         if deadline > 0 and now_ns(clock) > deadline:
             return status
         if tired(clock):
-            note.paused = 1
+            search.paused = 1
             return PAUSED
 
 
 @inlined
-def _expand(world, table, queue, note, counts, limit):
-    top_word = note.top
-    seen_from = (top_word >> STAMP_SHIFT) << STAMP_SHIFT  # the least word of this search
-    goal = note.goal
-    goal_f = note.goal_f
-    g_weight = note.g_weight
-    h_weight = note.h_weight
+def _expand(world, table, queue, search, counts, limit):
+    """Up to ``limit`` expansions: the loop of Best-First-Search() in Hernández, Asín and Baier 2014, lines 11-20."""
+    top_word = search.top
+    seen_from = _least_word(top_word)  # a state with a smaller word has not been seen
+    goal = search.goal
+    goal_f = search.goal_f
+    g_weight = search.g_weight
+    h_weight = search.h_weight
     # Bits of a seen state's word that forbid a cheaper path to it: any, only the closed flag, or none.
-    final = -1 if g_weight == 0 else 0 if note.reopen else CLOSED
+    final = -1 if g_weight == 0 else 0 if search.reopen else CLOSED
     shift = world.shift + WEIGHT_SHIFT
     # How far above the expanded key a successor's key can lie.
     stretch = (((g_weight + h_weight) * horizon(world)) >> shift) + 2
@@ -145,7 +161,7 @@ def _expand(world, table, queue, note, counts, limit):
     cursor = resume(queue)
     expanded = 0
     states = 0
-    skips = note.skips
+    skips = search.skips
     status = RUNNING
     while True:
         cursor = settle(queue, cursor)
@@ -155,7 +171,7 @@ def _expand(world, table, queue, note, counts, limit):
             break
         if expanded >= limit or skips <= 0:
             break
-        if crowded(queue, cursor, key + stretch, fan) or full(table, fan):
+        if lacks_room(queue, fan, cursor, key + stretch) or lacks_room(table, fan):
             status = GROW
             break
         slot, cursor = pop(queue, cursor)
@@ -186,17 +202,17 @@ def _expand(world, table, queue, note, counts, limit):
                 states += old < seen_from
                 g_t = g + c
                 f = g_weight * g_t + h_weight * estimate(world, target, t, moved(world, here, i))
-                write(table, child, top_word - (g_t << G_SHIFT) + (i & ((1 << DIRECTION_BITS) - 1)), slot)
+                write(table, child, top_word - (g_t << G_SHIFT) + (i & DIRECTION_MASK), slot)
                 if t == goal:
                     # Its estimate is 0. The goal needs no entry: the loop ends when no key is below its own.
                     goal_f = f
                     goal_key = f >> shift
-                    note.goal_slot = child
+                    search.goal_slot = child
                 elif f < goal_f:
                     cursor = push(queue, cursor, f >> shift, child)
-    note.goal_f = goal_f
-    note.status = status if status != GROW else RUNNING
-    note.skips = skips
+    search.goal_f = goal_f
+    search.status = status if status != GROW else RUNNING
+    search.skips = skips
     counts.expanded += expanded
     counts.states += states
     suspend(queue, cursor)
@@ -204,33 +220,33 @@ def _expand(world, table, queue, note, counts, limit):
 
 
 @inlined
-def open_in_turn(world, table, queue, note, above, s, g):
+def open_in_turn(world, table, queue, search, above, s, g):
     """Open ``s`` at the price ``g`` as a successor of ``above``, if nothing more promising is open.
 
     Returns FOUND if that is done (or ``s`` is known to be cheaper), RUNNING if it is not its turn yet, or GROW.
     """
     shift = world.shift + WEIGHT_SHIFT
-    f = note.g_weight * g + note.h_weight * estimate(world, aim(world, note.goal), s, locate(world, s))
+    f = search.g_weight * g + search.h_weight * estimate(world, aim(world, search.goal), s, locate(world, s))
     cursor = settle(queue, resume(queue))
-    if f >> shift > min(cursor[0], note.goal_f >> shift):
+    if f >> shift > min(cursor[0], search.goal_f >> shift):
         return RUNNING
-    if crowded(queue, cursor, f >> shift, 1) or full(table, 2):
+    if lacks_room(queue, 1, cursor, f >> shift) or lacks_room(table, 2):
         return GROW
     slot = intern(table, s)
-    word = note.top - (g << G_SHIFT)
-    if word_at(table, slot) < word and f < note.goal_f:
+    word = search.top - (g << G_SHIFT)
+    if word_at(table, slot) < word and f < search.goal_f:
         for i in range(degree(world, above)):
             t, c = successor(world, above, i)
             if t == s and c >= 0:
-                write(table, slot, word + (i & ((1 << DIRECTION_BITS) - 1)), intern(table, above))
+                write(table, slot, word + (i & DIRECTION_MASK), intern(table, above))
         cursor = push(queue, cursor, f >> shift, slot)
-        note.status = RUNNING
+        search.status = RUNNING
     suspend(queue, cursor)
     return FOUND
 
 
 @inlined
-def best_open(world, table, queue, note, skips):
+def best_open(world, table, queue, search, skips):
     """The slot of the most promising state: the one to be expanded next, or the goal's; -1 if there is none.
 
     -2 if that is not known after ``skips`` entries whose states are closed; the next call goes on from there.
@@ -239,10 +255,10 @@ def best_open(world, table, queue, note, skips):
     shift = world.shift + WEIGHT_SHIFT
     while True:
         cursor = settle(queue, cursor)
-        if cursor[0] >= note.goal_f >> shift:
-            slot = note.goal_slot
+        if cursor[0] >= search.goal_f >> shift:
+            slot = search.goal_slot
             if slot < 0:
-                note.status = EXHAUSTED
+                search.status = EXHAUSTED
             break
         slot = top(queue, cursor)
         if not word_at(table, slot) & CLOSED:
@@ -257,20 +273,32 @@ def best_open(world, table, queue, note, skips):
 
 
 @inlined
-def parent(world, table, note, slot):
+def parent(world, table, search, slot):
     """The slot from which ``slot`` was reached; the root is its own parent."""
-    return slot if slot == note.root else parent_of(world, table, slot)
+    return slot if slot == search.root else parent_of(world, table, slot)
 
 
 @inlined
-def cost_so_far(table, note, slot):
+def cost_so_far(table, search, slot):
     """g of the state in ``slot``."""
-    return (note.top - (word_at(table, slot) & ~FLAGS)) >> G_SHIFT
+    return (search.top - (word_at(table, slot) & ~FLAGS)) >> G_SHIFT
+
+
+@inlined
+def seen(table, search, s):
+    """Whether the search has reached state ``s``."""
+    return word_of(table, s) >= _least_word(search.top)
 
 
 @inlined
 def word_at(table, slot):
     return table.words[at(slot)]
+
+
+@inlined
+def _least_word(top_word):
+    """No word of this search is smaller, and those of all searches before are."""
+    return (top_word >> STAMP_SHIFT) << STAMP_SHIFT
 
 
 @generic

@@ -13,6 +13,7 @@ DIAGONAL = 19601
 # written decides both "not seen in this search" and "seen, but dearer". Zero is "never seen": fresh tables cost
 # nothing, because the operating system hands out zeroed pages on first touch.
 DIRECTION_BITS = 3
+DIRECTION_MASK = (1 << DIRECTION_BITS) - 1
 CLOSED = 1 << DIRECTION_BITS
 FLAGS = 2 * CLOSED - 1
 G_SHIFT = DIRECTION_BITS + 1

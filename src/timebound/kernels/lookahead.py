@@ -20,34 +20,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import at, inlined, now_ns
+from .heaps import Heap, heap_pop, heap_push
+from .heuristic_values import learned, value_of
+from .jit import at, inlined
 from .layout import EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_SHIFT
-from .learned import learned, value_of
-from .memory import reserved
-from .tables import HashedTable, full, intern, new_hashed, renew
-from .ticks import stride, tired
+from .memory import lacks_room, reserved
+from .tables import HashedTable, intern, new_hashed, renew
+from .ticks import late, pause_due, stride
 from .views import aim, degree, estimate, locate, moved, successor, widest
 
 __all__ = [
     "DEAD",
     "LOOK",
-    "Heap",
     "Space",
     "a_star",
     "best_on_frontier",
     "breadth_first",
     "cost_limited",
-    "heapify",
+    "cost_to",
+    "is_closed",
     "least_changed",
     "new_space",
-    "pop",
-    "push",
 ]
 
 # The value of a state from which nothing leads on. Larger than any value, even with the largest weight and added g.
 DEAD = 1 << 59
 
-_CLOCK_MASK = 31  # expansions between two looks at the clock
+_CLOCK = 32  # expansions between two looks at the clock, if there is a deadline
 
 LOOK = np.dtype(
     [
@@ -57,14 +56,13 @@ LOOK = np.dtype(
         ("best", np.int64),  # slot of the frontier state it would go to
         ("highest", np.int64),  # the largest estimate seen since the values were last forgotten, in fixed point
         ("dearest", np.int64),  # the dearest step seen since then
-        ("lacking", np.int64),  # 1 if the last lookahead was cut short because its space was full
+        ("cut_short", np.int64),  # 1 if the last lookahead was, because its space was full
         # What goes on after a pause, see below; 0: nothing. All that follows is for that.
         ("paused", np.int64),
         ("heaped", np.int64),  # entries of the heap
         ("used", np.int64),  # arcs
         ("slot", np.int64),  # the next one
-        ("first", np.int64),  # of this ply
-        ("last", np.int64),
+        ("last", np.int64),  # where this ply ends
         ("ply", np.int64),
         ("closed", np.int64),  # states that Dijkstra's algorithm has not settled yet
         ("settled", np.int64),  # those that it has
@@ -72,14 +70,6 @@ LOOK = np.dtype(
     ]
 )
 LOOKING, SETTLING, TEACHING = 1, 2, 3  # the lookahead, Dijkstra's algorithm inwards, writing down what was learned
-
-
-class Heap(NamedTuple):
-    """A binary heap whose order leaves nothing to chance. How many entries there are is the caller's to know."""
-
-    keys: np.ndarray  # int64[entries]
-    ties: np.ndarray  # int64[entries]
-    slots: np.ndarray  # int64[entries]
 
 
 class Space(NamedTuple):
@@ -107,214 +97,161 @@ def new_space(slots: int, arcs: int) -> Space:
     )
 
 
-# --- a heap in exact order: least key, then least tie, then the state seen first -------------------------------------
+# --- the word of a slot: g, and whether the state is closed ----------------------------------------------------------
 
 
 @inlined
-def push(heap, size, key, tie, slot):
-    """Add an entry; returns how many there are."""
-    _rise(heap, size, key, tie, slot)
-    return size + 1
+def is_closed(words, slot):
+    """1 if the state in a slot has been expanded, 0 if it is on the frontier."""
+    return words[at(slot)] & 1
 
 
 @inlined
-def pop(heap, size):
-    """Drop the first entry; returns how many are left."""
-    size -= 1
-    # The hole sinks to a leaf before the last entry fills it from below: which child moves up is then the only
-    # question on the way, and it is answered without a branch, for no processor could guess it.
-    hole = np.int64(0)
-    child = np.int64(1)
-    while child < size:
-        twin = min(child + 1, size - 1)
-        child = twin if _before(heap, twin, child) else child
-        _move(heap, child, hole)
-        hole = child
-        child = 2 * hole + 1
-    _rise(heap, hole, heap.keys[at(size)], heap.ties[at(size)], heap.slots[at(size)])
-    return size
+def cost_to(words, slot):
+    """g of the state in a slot."""
+    return words[at(slot)] >> 1
 
 
 @inlined
-def heapify(heap, size):
-    """Bring entries written in any order into that of a heap. There must be room for one more."""
-    for k in range((size - 2) >> 1, -1, -1):
-        _move(heap, k, size)
-        hole = np.int64(k)
-        child = 2 * hole + 1
-        while child < size:
-            twin = min(child + 1, size - 1)
-            child = twin if _before(heap, twin, child) else child
-            if not _before(heap, child, size):
-                break
-            _move(heap, child, hole)
-            hole = child
-            child = 2 * hole + 1
-        _move(heap, size, hole)
+def _open(words, slot, g):
+    """The state in a slot is on the frontier, at a cost of ``g``."""
+    words[at(slot)] = g << 1
 
 
 @inlined
-def _rise(heap, hole, key, tie, slot):
-    """Put an entry into a hole, or as far above it as it belongs."""
-    keys = heap.keys
-    ties = heap.ties
-    slots = heap.slots
-    while hole > 0:
-        above = at((hole - 1) >> 1)
-        earlier = (ties[above] < tie) | ((ties[above] == tie) & (slots[above] < slot))
-        if (keys[above] < key) | ((keys[above] == key) & earlier):
-            break
-        keys[at(hole)] = keys[above]
-        ties[at(hole)] = ties[above]
-        slots[at(hole)] = slots[above]
-        hole = np.int64(above)
-    keys[at(hole)] = key
-    ties[at(hole)] = tie
-    slots[at(hole)] = slot
-
-
-@inlined
-def _before(heap, one, other):
-    """Whether one entry comes before another."""
-    keys = heap.keys
-    ties = heap.ties
-    slots = heap.slots
-    seen_first = (ties[at(one)] == ties[at(other)]) & (slots[at(one)] < slots[at(other)])
-    same = keys[at(one)] == keys[at(other)]
-    return (keys[at(one)] < keys[at(other)]) | (same & ((ties[at(one)] < ties[at(other)]) | seen_first))
-
-
-@inlined
-def _move(heap, source, target):
-    heap.keys[at(target)] = heap.keys[at(source)]
-    heap.ties[at(target)] = heap.ties[at(source)]
-    heap.slots[at(target)] = heap.slots[at(source)]
+def _close(words, slot):
+    """The state in a slot has been expanded."""
+    words[at(slot)] |= 1
 
 
 # --- the lookaheads --------------------------------------------------------------------------------------------------
 
 
 @inlined
-def _enter(world, values, space, target, note, s):
+def _enter(world, values, space, target, look, s):
     """Begin a lookahead at ``s``, forgetting the one before. False: the table must be replaced."""
     table = space.table
     if renew(table) == 0:
         return False
     intern(table, s)
-    table.words[0] = 0
+    _open(table.words, 0, 0)
     table.parents[0] = 0
     here = locate(world, s)
     space.h[0] = value_of(world, values, target, s, here)
     space.incoming[0] = -1
-    note.highest = max(note.highest, np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT)
-    note.best = -1
+    look.highest = max(look.highest, np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT)
+    look.best = -1
+    look.expanded = 0
     return True
 
 
 @inlined
-def _cut_short(note, expanded):
-    """The space is full, and time is short: what was seen must do. It is enlarged before the next lookahead."""
-    note.lacking = 1
-    return expanded
+def _cut_short(look, tick, expanded):
+    """The space is full. Whether time is short, so that what was seen must do; it is then enlarged before the next."""
+    short = tick.deadline > 0 and expanded > 0
+    if short:
+        look.cut_short = 1
+    return short
 
 
 @inlined
-def breadth_first(world, values, space, note, s, depth, gamma, limit, clock, deadline):
+def _end(look, table, expanded, status):
+    """Write down how far the lookahead has come."""
+    look.expanded = expanded
+    look.states = table.stamp[1]
+    if status == PAUSED:
+        look.paused = LOOKING
+    return status
+
+
+@inlined
+def breadth_first(world, values, space, look, s, depth, gamma, tick):
     """Expand everything less than ``depth`` steps from ``s``, the goal excepted. Returns RUNNING, GROW or PAUSED."""
     table = space.table
-    target = aim(world, note.goal)
+    target = aim(world, look.goal)
     fan = widest(world)
-    if not note.paused:
-        if not _enter(world, values, space, target, note, s):
+    if not look.paused:
+        if not _enter(world, values, space, target, look, s):
             return GROW
-        note.expanded = 0
-        note.ply = 0
-        note.slot = 0
-        note.first = 0
-        note.last = 1
-    note.paused = 0
-    expanded = note.expanded
-    look_at = expanded + stride(clock)
-    slot = note.slot
-    first = note.first
-    last = note.last
-    for ply in range(note.ply, depth):
-        while slot < last:
-            if table.states[at(slot)] == note.goal or expanded >= limit:
-                slot += 1
-                continue
-            if full(table, fan):
-                if deadline == 0 or expanded == 0:
-                    return GROW
-                limit = _cut_short(note, expanded)
-                continue
-            _spread(world, values, space, note, target, slot, gamma, np.int64(-1))
+        look.ply = 0
+        look.slot = 0
+        look.last = 1
+    look.paused = 0
+    ply = look.ply
+    slot = look.slot
+    last = look.last
+    expanded = look.expanded
+    look_at = expanded + stride(tick.clock)
+    status = RUNNING
+    while ply < depth and expanded < tick.limit:
+        if slot == last:
+            # Slots are numbered as they are seen, so each ply is a range of them.
+            last = table.stamp[1]
+            if slot == last:
+                break
+            ply += 1
+            continue
+        if table.states[at(slot)] == look.goal:
             slot += 1
-            expanded += 1
-            if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
-                limit = expanded
-            if expanded >= look_at:
-                look_at = expanded + stride(clock)
-                if tired(clock):
-                    note.paused = LOOKING
-                    note.expanded = expanded
-                    note.ply = ply
-                    note.slot = slot
-                    note.first = first
-                    note.last = last
-                    return PAUSED
-        if first == last or expanded >= limit:
+            continue
+        if lacks_room(table, fan):
+            if not _cut_short(look, tick, expanded):
+                return GROW
             break
-        first = last
-        last = table.stamp[1]  # slots are numbered as they are seen, so each ply is a range of them
-    note.expanded = expanded
-    note.states = table.stamp[1]
-    return RUNNING
+        _spread(world, values, space, look, target, slot, gamma, np.int64(-1))
+        slot += 1
+        expanded += 1
+        if late(tick, expanded, _CLOCK):
+            break
+        pause, look_at = pause_due(tick.clock, expanded, look_at)
+        if pause:
+            status = PAUSED
+            break
+    look.ply = ply
+    look.slot = slot
+    look.last = last
+    return _end(look, table, expanded, status)
 
 
 @inlined
-def cost_limited(world, values, space, note, s, gmax, gamma, limit, clock, deadline):
+def cost_limited(world, values, space, look, s, gmax, gamma, tick):
     """Expand ``s``, and every state all of whose steps end within a cost of ``gmax``. Returns as ``breadth_first``."""
     table = space.table
+    words = table.words
     heap = space.heap
-    target = aim(world, note.goal)
+    target = aim(world, look.goal)
     fan = widest(world)
-    if not note.paused:
-        if not _enter(world, values, space, target, note, s):
+    if not look.paused:
+        if not _enter(world, values, space, target, look, s):
             return GROW
-        note.heaped = push(heap, np.int64(0), np.int64(0), np.int64(0), np.int64(0))
-        note.expanded = 0
-    note.paused = 0
-    size = note.heaped
-    expanded = note.expanded
-    look_at = expanded + stride(clock)
-    while size > 0 and expanded < limit:
+        look.heaped = heap_push(heap, np.int64(0), (np.int64(0), np.int64(0), np.int64(0)))
+    look.paused = 0
+    size = look.heaped
+    expanded = look.expanded
+    look_at = expanded + stride(tick.clock)
+    status = RUNNING
+    while size > 0 and expanded < tick.limit:
         slot = heap.slots[0]
-        word = table.words[at(slot)]
         u = table.states[at(slot)]
-        if full(table, fan) or size + fan > heap.keys.shape[0]:
-            if deadline == 0 or expanded == 0:
+        g = cost_to(words, slot)
+        if lacks_room(table, fan) or size + fan > heap.keys.shape[0]:
+            if not _cut_short(look, tick, expanded):
                 return GROW
-            limit = _cut_short(note, expanded)
+            break
+        stale = is_closed(words, slot) or g != heap.keys[0]
+        size = heap_pop(heap, size)
+        if stale or u == look.goal or (slot != 0 and not _stays_within(world, u, gmax - g)):
             continue
-        stale = word & 1 or word >> 1 != heap.keys[0]
-        size = pop(heap, size)
-        if stale or u == note.goal or (slot != 0 and not _stays_within(world, u, gmax - (word >> 1))):
-            continue
-        size = _spread(world, values, space, note, target, slot, gamma, size)
+        size = _spread(world, values, space, look, target, slot, gamma, size)
         expanded += 1
-        if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
-            limit = expanded
-        if expanded >= look_at:
-            look_at = expanded + stride(clock)
-            if tired(clock):
-                note.paused = LOOKING
-                note.expanded = expanded
-                note.heaped = size
-                return PAUSED
-    note.expanded = expanded
-    note.states = table.stamp[1]
-    return RUNNING
+        if late(tick, expanded, _CLOCK):
+            break
+        pause, look_at = pause_due(tick.clock, expanded, look_at)
+        if pause:
+            status = PAUSED
+            break
+    look.heaped = size
+    return _end(look, table, expanded, status)
 
 
 @inlined
@@ -327,7 +264,7 @@ def _stays_within(world, u, rest):
 
 
 @inlined
-def _spread(world, values, space, note, target, slot, gamma, size):
+def _spread(world, values, space, look, target, slot, gamma, size):
     """Expand one state, with path-max. ``parents`` keeps the slot of the first step from the agent.
 
     States reached more cheaply than before go onto the heap, unless ``size``, that of the heap, is negative.
@@ -336,36 +273,36 @@ def _spread(world, values, space, note, target, slot, gamma, size):
     words = table.words
     h = space.h
     u = table.states[at(slot)]
-    g = words[at(slot)] >> 1
-    words[at(slot)] |= 1
+    g = cost_to(words, slot)
+    _close(words, slot)
     here = locate(world, u)
     for i in range(degree(world, u)):
         t, c = successor(world, u, i)
         if c < 0:
             continue
-        note.dearest = max(note.dearest, c)
+        look.dearest = max(look.dearest, c)
         before = table.stamp[1]
         child = intern(table, t)
         if child == before:
             e = np.int64(estimate(world, target, t, moved(world, here, i))) << WEIGHT_SHIFT
-            note.highest = max(note.highest, e)
+            look.highest = max(look.highest, e)
             h[at(child)] = max(e, learned(values, t))
-        if slot != 0 and child != 0 and t != note.goal:
+        if slot != 0 and child != 0 and t != look.goal:
             # gamma g + h must not fall along a path. The agent's own value is left out: it is what is to be learned.
             h[at(child)] = max(h[at(child)], h[at(slot)] - gamma * c)
-        if child == before or g + c < words[at(child)] >> 1:
-            words[at(child)] = (g + c) << 1
+        if child == before or g + c < cost_to(words, child):
+            _open(words, child, g + c)
             table.parents[at(child)] = child if slot == 0 else table.parents[at(slot)]
             if size >= 0:
-                size = push(space.heap, size, g + c, np.int64(0), child)
+                size = heap_push(space.heap, size, (g + c, np.int64(0), child))
     return size
 
 
 @inlined
-def a_star(world, values, space, note, s, limit, clock, deadline):
-    """Expand the ``limit`` most promising states around ``s``; stop when the goal would be next.
+def a_star(world, values, space, look, s, tick):
+    """Expand the most promising states around ``s``, as many as the tick allows; stop when the goal would be next.
 
-    Leaves the state that would be next in ``note.best``. Ties go to the larger g, then to the state seen first. A
+    Leaves the state that would be next in ``look.best``. Ties go to the larger g, then to the state seen first. A
     closed state reached more cheaply is opened again, for weighted updates make the heuristic inconsistent. Returns
     RUNNING, FOUND, EXHAUSTED (nothing leads on: there is no way to the goal), GROW or PAUSED.
     """
@@ -378,45 +315,44 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
     incoming = space.incoming
     arcs = space.arcs
     costs = space.costs
-    goal = note.goal
+    goal = look.goal
     target = aim(world, goal)
     fan = widest(world)
-    if not note.paused:
-        if not _enter(world, values, space, target, note, s):
+    limit = tick.limit
+    if not look.paused:
+        if not _enter(world, values, space, target, look, s):
             return GROW
         # Equal f and larger g means smaller h: h settles ties.
-        note.heaped = push(heap, np.int64(0), h[0], h[0], np.int64(0))
-        note.expanded = 0
-        note.used = 0
-    note.paused = 0
-    size = note.heaped
-    highest = note.highest
-    dearest = note.dearest
-    expanded = note.expanded
-    used = note.used
-    look_at = expanded + stride(clock)
+        look.heaped = heap_push(heap, np.int64(0), (h[0], h[0], np.int64(0)))
+        look.used = 0
+    look.paused = 0
+    size = look.heaped
+    highest = look.highest
+    dearest = look.dearest
+    expanded = look.expanded
+    used = look.used
+    look_at = expanded + stride(tick.clock)
     status = EXHAUSTED
     while size > 0:
         slot = heap.slots[0]
-        word = words[at(slot)]
-        g = word >> 1
-        if word & 1 or (g << WEIGHT_SHIFT) + h[at(slot)] != keys[0]:
-            size = pop(heap, size)
+        g = cost_to(words, slot)
+        if is_closed(words, slot) or (g << WEIGHT_SHIFT) + h[at(slot)] != keys[0]:
+            size = heap_pop(heap, size)
             continue
         if keys[0] >= DEAD:
             break
         u = table.states[at(slot)]
         if u == goal or expanded >= limit:
-            note.best = slot
+            look.best = slot
             status = FOUND if u == goal else RUNNING
             break
-        if full(table, fan) or size + fan >= keys.shape[0] or used + fan > arcs.shape[0]:
-            if deadline == 0 or expanded == 0:
+        if lacks_room(table, fan) or size + fan >= keys.shape[0] or used + fan > arcs.shape[0]:
+            if not _cut_short(look, tick, expanded):
                 return GROW
-            limit = _cut_short(note, expanded)
+            limit = expanded
             continue
-        size = pop(heap, size)
-        words[at(slot)] = word | 1
+        size = heap_pop(heap, size)
+        _close(words, slot)
         expanded += 1
         here = locate(world, u)
         for i in range(degree(world, u)):
@@ -431,46 +367,41 @@ def a_star(world, values, space, note, s, limit, clock, deadline):
                 highest = max(highest, e)
                 h[at(child)] = max(e, learned(values, t))
                 incoming[at(child)] = -1
-            if child == before or g + c < words[at(child)] >> 1:
-                words[at(child)] = (g + c) << 1
+            if child == before or g + c < cost_to(words, child):
+                _open(words, child, g + c)
                 parents[at(child)] = slot
-                size = push(heap, size, ((g + c) << WEIGHT_SHIFT) + h[at(child)], h[at(child)], child)
+                size = heap_push(heap, size, (((g + c) << WEIGHT_SHIFT) + h[at(child)], h[at(child)], child))
             arcs[at(used)] = (slot << 32) | (incoming[at(child)] + 1)
             costs[at(used)] = c
             incoming[at(child)] = used
             used += 1
-        if deadline > 0 and not expanded & _CLOCK_MASK and now_ns(clock) > deadline:
+        if late(tick, expanded, _CLOCK):
             limit = expanded
-        if expanded >= look_at:
-            look_at = expanded + stride(clock)
-            if tired(clock):
-                note.paused = LOOKING
-                note.heaped = size
-                note.used = used
-                status = PAUSED
-                break
-    note.highest = highest
-    note.dearest = dearest
-    note.expanded = expanded
-    note.states = table.stamp[1]
-    return status
+        pause, look_at = pause_due(tick.clock, expanded, look_at)
+        if pause:
+            status = PAUSED
+            break
+    look.heaped = size
+    look.used = used
+    look.highest = highest
+    look.dearest = dearest
+    return _end(look, table, expanded, status)
 
 
 # --- where to go -----------------------------------------------------------------------------------------------------
 
 
 @inlined
-def best_on_frontier(space, note, gamma):
+def best_on_frontier(space, look, gamma):
     """The slot with the least gamma g + h on the frontier, and that value; ties to the larger g, then first seen."""
     words = space.table.words
     best = np.int64(-1)
     least = np.int64(DEAD)
     far = np.int64(-1)
-    for slot in range(note.states):
-        word = words[at(slot)]
-        if word & 1:
+    for slot in range(look.states):
+        if is_closed(words, slot):
             continue
-        g = word >> 1
+        g = cost_to(words, slot)
         f = gamma * g + space.h[at(slot)]
         if f < least or (f == least and g > far):
             best = slot
@@ -480,21 +411,20 @@ def best_on_frontier(space, note, gamma):
 
 
 @inlined
-def least_changed(world, space, note):
+def least_changed(world, space, look):
     """The frontier slot whose value has risen least above its estimate; ties as in ``a_star``."""
-    table = space.table
+    words = space.table.words
     h = space.h
-    target = aim(world, note.goal)
-    best = note.best
+    target = aim(world, look.goal)
+    best = look.best
     least = np.int64(INFINITE)
     least_f = np.int64(INFINITE)
-    for slot in range(note.states):
-        word = table.words[at(slot)]
-        if word & 1:
+    for slot in range(look.states):
+        if is_closed(words, slot):
             continue
-        s = table.states[at(slot)]
+        s = space.table.states[at(slot)]
         change = h[at(slot)] - (np.int64(estimate(world, target, s, locate(world, s))) << WEIGHT_SHIFT)
-        f = ((word >> 1) << WEIGHT_SHIFT) + h[at(slot)]
+        f = (cost_to(words, slot) << WEIGHT_SHIFT) + h[at(slot)]
         if change < least or (change == least and (f < least_f or (f == least_f and h[at(slot)] < h[at(best)]))):
             best = slot
             least = change

@@ -21,7 +21,7 @@ from .paths import add_exactly
 from .ticks import Tick, rest, stride, tired
 from .views import length, waiting
 
-__all__ = ["EPISODE", "NEEDS_ROOM", "NOT_YET", "NO_WAY", "decide", "run"]
+__all__ = ["EPISODE", "NEEDS_ROOM", "NOT_YET", "NO_WAY", "decide", "one_step", "run"]
 
 EPISODE = np.dtype(
     [
@@ -34,7 +34,7 @@ EPISODE = np.dtype(
         ("cost", np.float64),  # in the user's units
         ("cost_rest", np.float64),  # what rounding has taken from the sum so far
         ("pending", np.int64),  # moves still to be made before the next decision
-        ("commit", np.int64),  # moves made per decision, at most
+        ("moves_per_decision", np.int64),  # at most
         ("deciding", np.int64),  # 1 while a decision is under way (it may be interrupted to enlarge an array)
         ("spent_before", np.int64),  # the count of expansions, learning apart, when the tick began
         ("deadline", np.int64),
@@ -63,6 +63,15 @@ def decide(algorithm, world, s, tick):
     Returns how many states are ready in ``route``, or NO_WAY, or NEEDS_ROOM or NOT_YET to be called again in the same
     tick.
     """
+
+
+@inlined
+def one_step(algorithm, t):
+    """What ``decide`` returns if the plan is one step: to ``t``."""
+    algorithm.route[0] = t
+    algorithm.plan[0] = 0
+    algorithm.plan[1] = 1
+    return 1
 
 
 @kernel
@@ -119,7 +128,7 @@ def _act(world, algorithm, trail, spent, episode, clock, ticks, limit, nanosecon
                 return PAUSED
             if ready == NO_WAY:
                 episode.status = UNREACHABLE
-            episode.pending = min(max(ready, 0), episode.commit)
+            episode.pending = min(max(ready, 0), episode.moves_per_decision)
             if episode.pending > 0:
                 step = length(world, s, route[plan[0]])
                 if step < 0.0:

@@ -1,4 +1,4 @@
-"""Room that is taken page by page, when it is first touched.
+"""Room: how it is taken, page by page when it is first touched; and the question whether there is enough.
 
 A tick must not pay for the size of the world. The system hands out memory on first touch, and with huge pages a touch
 zeroes two megabytes: a millisecond gone for one state. So what a real-time agent holds lies in small pages. Room may
@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["reserved"]
+from .jit import generic
+
+__all__ = ["lacks_room", "reserved"]
 
 _SMALL = 1 << 15  # bytes; below this nobody would use a page of its own
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
@@ -40,3 +42,11 @@ def reserved(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
     with suppress(OSError):  # a system that has no huge pages
         room.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(room, kind, count).reshape(shape)
+
+
+@generic
+def lacks_room(store, more):
+    """Whether ``more`` entries would not fit into a node table, an open list or a table of learned values.
+
+    An open list must be told two things more: its cursor, and the largest key that may come.
+    """

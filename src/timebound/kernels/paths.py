@@ -6,7 +6,7 @@ from .best_first import advance, begin, cost_so_far
 from .jit import inlined, kernel, now_ns
 from .layout import GROW, INFINITE, PAUSED
 from .tables import intern
-from .ticks import rest
+from .ticks import Tick, rest
 from .views import cost_between, length
 
 __all__ = ["add_exactly", "count_non_optimal", "walk"]
@@ -33,25 +33,25 @@ def add_exactly(total, rest, step):
 
 
 @kernel
-def count_non_optimal(world, table, queue, search, counts, goal, trail, clock):
+def count_non_optimal(world, table, queue, record, counts, goal, trail, clock):
     """How many moves of the trail lie on no optimal path to the goal; -1 if an array is full, -2 if it takes long.
 
     It is then to be called again. The first call searches outwards from the goal until everything is closed, which
     gives every state its distance.
     """
-    note = search[0]
+    search = record[0]
     rest(clock, now_ns(clock))
     if not counts[0].states:
-        if begin(world, table, queue, note, counts[0], goal, goal) == GROW:
+        if begin(world, table, queue, search, counts[0], goal, goal) == GROW:
             return -1
-        note.goal = -1  # no such state: the search ends only when it has seen all
-    status = advance(world, table, queue, note, counts[0], clock, INFINITE, 0)
+        search.goal = -1  # no such state: the search ends only when it has seen all
+    status = advance(world, table, queue, search, counts[0], Tick(INFINITE, 0, clock))
     if status in (GROW, PAUSED):
         return -1 if status == GROW else -2
     wrong = 0
     for k in range(trail.shape[0] - 1):
         s = trail[k]
         t = trail[k + 1]
-        here = cost_so_far(table, note, intern(table, s))
-        wrong += here != cost_between(world, s, t) + cost_so_far(table, note, intern(table, t))
+        here = cost_so_far(table, search, intern(table, s))
+        wrong += here != cost_between(world, s, t) + cost_so_far(table, search, intern(table, t))
     return wrong

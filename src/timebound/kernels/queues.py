@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .heaps import before, entry_at, heap_pop, heap_push, put
 from .jit import at, generic
 from .layout import INFINITE
+from .memory import lacks_room
 
 __all__ = [
     "BucketQueue",
     "HeapQueue",
     "clear",
-    "crowded",
     "likely_next",
     "pop",
     "push",
@@ -45,7 +46,7 @@ class HeapQueue(NamedTuple):
     """A binary heap, for worlds whose costs spread too wide for an array of buckets."""
 
     keys: np.ndarray  # int64[entries]
-    items: np.ndarray  # int64[entries]: order of arrival << 32 | slot
+    items: np.ndarray  # int64[entries]: -arrivals before << 32 | slot: the newest is the least
     saved: np.ndarray  # int64[5]: the cursor: least key, entries, arrivals, and two unused
 
 
@@ -87,11 +88,6 @@ def likely_next(queue, cursor):
 @generic
 def push(queue, cursor, key, slot):
     """Put in a slot; returns the cursor."""
-
-
-@generic
-def crowded(queue, cursor, key, more):
-    """Whether the queue could not take ``more`` entries with keys up to ``key``."""
 
 
 @resume.on(BucketQueue, HeapQueue)
@@ -173,9 +169,25 @@ def _push_bucket(queue, cursor, key, slot):
     return min(least, key), low, high, free, used
 
 
-@crowded.on(BucketQueue)
-def _crowded_buckets(queue, cursor, key, more):
+@lacks_room.on(BucketQueue)
+def _buckets_lack_room(queue, more, cursor, key):
     return key >= queue.heads.shape[0] or cursor[4] + more > queue.pool.shape[0]
+
+
+@entry_at.on(HeapQueue)
+def _heap_entry_at(queue, k):
+    return queue.keys[at(k)], queue.items[at(k)]
+
+
+@put.on(HeapQueue)
+def _heap_put(queue, k, entry):
+    queue.keys[at(k)] = entry[0]
+    queue.items[at(k)] = entry[1]
+
+
+@before.on(HeapQueue)
+def _heap_before(queue, one, other):
+    return (one[0] < other[0]) | ((one[0] == other[0]) & (one[1] < other[1]))
 
 
 @clear.on(HeapQueue)
@@ -196,30 +208,8 @@ def _top_heap(queue, cursor):
 
 @pop.on(HeapQueue)
 def _pop_heap(queue, cursor):
-    keys = queue.keys
-    items = queue.items
-    slot = items[0] & _NONE
-    size = cursor[1] - 1
-    key = keys[at(size)]
-    item = items[at(size)]
-    hole = np.int64(0)
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        twin = child + 1
-        if twin < size and (
-            keys[at(twin)] < keys[at(child)]
-            or (keys[at(twin)] == keys[at(child)] and items[at(twin)] > items[at(child)])
-        ):
-            child = twin
-        if keys[at(child)] > key or (keys[at(child)] == key and items[at(child)] < item):
-            break
-        keys[at(hole)] = keys[at(child)]
-        items[at(hole)] = items[at(child)]
-        hole = child
-    keys[at(hole)] = key
-    items[at(hole)] = item
+    slot = queue.items[0] & _NONE
+    size = heap_pop(queue, cursor[1])
     return slot, (cursor[0], size, cursor[2], cursor[3], cursor[4])
 
 
@@ -230,23 +220,10 @@ def _next_in_heap(queue, cursor):
 
 @push.on(HeapQueue)
 def _push_heap(queue, cursor, key, slot):
-    keys = queue.keys
-    items = queue.items
-    hole = cursor[1]
-    item = (cursor[2] << 32) | slot
-    while hole > 0:
-        above = (hole - 1) >> 1
-        # A new entry is the newest, so it rises past every entry with an equal key.
-        if keys[at(above)] < key:
-            break
-        keys[at(hole)] = keys[at(above)]
-        items[at(hole)] = items[at(above)]
-        hole = above
-    keys[at(hole)] = key
-    items[at(hole)] = item
-    return cursor[0], cursor[1] + 1, cursor[2] + 1, cursor[3], cursor[4]
+    size = heap_push(queue, cursor[1], (key, np.int64((-cursor[2] << 32) | slot)))
+    return cursor[0], size, cursor[2] + 1, cursor[3], cursor[4]
 
 
-@crowded.on(HeapQueue)
-def _crowded_heap(queue, cursor, key, more):
+@lacks_room.on(HeapQueue)
+def _heap_lacks_room(queue, more, cursor, key):
     return cursor[1] + more > queue.keys.shape[0]

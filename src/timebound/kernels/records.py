@@ -10,7 +10,7 @@ from .best_first import advance, begin, parent
 from .jit import inlined, kernel, now_ns
 from .layout import FOUND, GROW, INFINITE, PAUSED
 from .tables import intern, state_of
-from .ticks import rest
+from .ticks import Tick, rest
 from .views import aim, estimate, locate
 
 __all__ = ["STACK", "Records", "grow_tree", "insert", "most_similar", "optimal_path", "tree_path"]
@@ -42,7 +42,7 @@ def optimal_path(world, table, queue, search, counts, start, goal, path, clock):
     rest(clock, now_ns(clock))
     if not note.paused and begin(world, table, queue, note, counts[0], start, goal) == GROW:
         return -1
-    status = advance(world, table, queue, note, counts[0], clock, INFINITE, 0)
+    status = advance(world, table, queue, note, counts[0], Tick(INFINITE, 0, clock))
     if status in (GROW, PAUSED):
         return -1 if status == GROW else -3
     if status != FOUND:
@@ -59,7 +59,7 @@ def grow_tree(world, table, queue, search, counts, root, clock):
         if begin(world, table, queue, note, counts[0], root, root) == GROW:
             return GROW
         note.goal = -1  # no such state: the search ends only when it has seen all
-    return advance(world, table, queue, note, counts[0], clock, INFINITE, 0)
+    return advance(world, table, queue, note, counts[0], Tick(INFINITE, 0, clock))
 
 
 @kernel

@@ -8,13 +8,13 @@ only what a search touched takes memory, whatever the size of the world.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .jit import at, generic, inlined, kernel
-from .layout import COLS, DIRECTION_BITS, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
-from .memory import reserved
+from .layout import COLS, DIRECTION_MASK, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
+from .memory import lacks_room, reserved
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "beside",
     "enlarged_hashed",
     "exchanged",
-    "full",
     "hashed",
     "intern",
     "load_growth",
@@ -38,6 +37,7 @@ __all__ = [
     "renew",
     "state_of",
     "word_of",
+    "worn_out",
     "write",
 ]
 
@@ -151,7 +151,7 @@ def enlarged_hashed(old: HashedTable, states: int = 0) -> HashedTable:
     empty one of the same size.
     """
     slots, sparse = len(old.states), len(old.places) // len(old.states)
-    if old.stamp[0] > STAMP_MAX:
+    if worn_out(old):
         return new_hashed(slots, sparse, len(old.places) if old.direct else 0)
     direct = states > 0 and slots >= _DIRECT_FROM
     larger = new_hashed(states, 0, states) if direct else new_hashed(2 * slots, sparse)
@@ -161,6 +161,11 @@ def enlarged_hashed(old: HashedTable, states: int = 0) -> HashedTable:
     larger.stamp[:] = old.stamp
     reindex(larger, used)
     return larger
+
+
+def worn_out(table: Any) -> bool:
+    """Whether the table has no stamp left for another search: ``renew`` has given 0."""
+    return bool(table.stamp[0] > STAMP_MAX)
 
 
 @cache
@@ -216,23 +221,26 @@ def write(table, slot, word, parent):
 
 
 @generic
-def full(table, more):
-    """Whether the table could not take ``more`` new states."""
-
-
-@generic
 def parent_of(world, table, slot):
     """The slot of the parent of the state in ``slot``."""
 
 
+@inlined
+def _next_search(stamp):
+    """Count one search more. Returns the word of a state with g = 0 in it; 0 if the numbers have run out."""
+    number = min(stamp[0], STAMP_MAX) + 1
+    stamp[0] = number
+    return (number << STAMP_SHIFT) + (G_MAX << G_SHIFT) if number <= STAMP_MAX else np.int64(0)
+
+
 @renew.on(DenseTable, LinkedTable)
 def _renew_dense(table):
-    stamp = table.stamp[0] + 1
-    if stamp > STAMP_MAX:
+    top_word = _next_search(table.stamp)
+    if top_word == 0:
         table.words[:] = 0
-        stamp = 1
-    table.stamp[0] = stamp
-    return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
+        table.stamp[0] = 0
+        top_word = _next_search(table.stamp)
+    return top_word
 
 
 @inlined
@@ -251,25 +259,15 @@ def _wipe_some(spare, stamp):
 
 @renew.on(BandedTable)
 def _renew_banded(table):
-    stamp = table.stamp[0] + 1
-    if stamp > STAMP_MAX:
-        table.stamp[0] = STAMP_MAX + 1
-        return np.int64(0)
-    table.stamp[0] = stamp
     _wipe_some(table.spare, table.stamp)
-    return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
+    return _next_search(table.stamp)
 
 
 @renew.on(PagedTable)
 def _renew_paged(table):
-    stamp = table.stamp[0] + 1
-    if stamp > STAMP_MAX:
-        table.stamp[0] = STAMP_MAX + 1
-        return np.int64(0)
-    table.stamp[0] = stamp
     table.stamp[2] = 1
     _wipe_some(table.spare, table.stamp)
-    return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
+    return _next_search(table.stamp)
 
 
 @word_of.on(DenseTable, LinkedTable)
@@ -395,8 +393,8 @@ def _paged_state(table, slot):
     return (np.int64(table.owners[at(slot >> PAGE_BITS)]) << PAGE_BITS) + (slot & _ON_PAGE)
 
 
-@full.on(DenseTable, LinkedTable, BandedTable, PagedTable)
-def _never_full(table, more):
+@lacks_room.on(DenseTable, LinkedTable, BandedTable, PagedTable)
+def _room_for_all(table, more):
     return False
 
 
@@ -413,7 +411,7 @@ def _linked_write(table, slot, word, parent):
 
 @parent_of.on(GridView, TerrainView)
 def _grid_parent(world, table, slot):
-    i = at(table.words[at(slot)] & ((1 << DIRECTION_BITS) - 1))
+    i = at(table.words[at(slot)] & DIRECTION_MASK)
     return beside(table, slot, -ROWS[i], -COLS[i], world.width)
 
 
@@ -424,13 +422,8 @@ def _linked_parent(world, table, slot):
 
 @renew.on(HashedTable)
 def _renew_hashed(table):
-    stamp = table.stamp[0] + 1
-    if stamp > STAMP_MAX:
-        table.stamp[0] = STAMP_MAX + 1
-        return np.int64(0)
-    table.stamp[0] = stamp
     table.stamp[1] = 0
-    return (stamp << STAMP_SHIFT) + (G_MAX << G_SHIFT)
+    return _next_search(table.stamp)
 
 
 @generic
@@ -486,6 +479,6 @@ def _hashed_state(table, slot):
     return table.states[at(slot)]
 
 
-@full.on(HashedTable)
-def _hashed_full(table, more):
+@lacks_room.on(HashedTable)
+def _hashed_lacks_room(table, more):
     return table.stamp[1] + more > table.states.shape[0]

@@ -15,7 +15,7 @@ import numpy as np
 
 from .jit import inlined, now_ns
 
-__all__ = ["PATIENCE", "STRIDE", "Tick", "new_clock", "rest", "stride", "tired", "wind"]
+__all__ = ["PATIENCE", "STRIDE", "Tick", "late", "new_clock", "pause_due", "rest", "stride", "tired", "wind"]
 
 PATIENCE = 50_000_000  # nanoseconds
 STRIDE = 1024  # expansions between two looks at the clock
@@ -60,3 +60,17 @@ def stride(clock):
 def tired(clock):
     """Whether it is time to pause."""
     return clock[_UNTIL] > 0 and now_ns(clock) >= clock[_UNTIL]
+
+
+@inlined
+def pause_due(clock, done, look_at):
+    """Whether it is time to pause, and at how much work ``done`` to ask next; until then the clock is left alone."""
+    if done < look_at:
+        return False, look_at
+    return tired(clock), done + stride(clock)
+
+
+@inlined
+def late(tick, done, every):
+    """Whether the deadline has passed; asked each time that ``every``, a power of two, divides the work ``done``."""
+    return tick.deadline > 0 and not done & (every - 1) and now_ns(tick.clock) > tick.deadline

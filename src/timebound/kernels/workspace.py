@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .jit import COMPILED
-from .layout import STAMP_MAX
 from .memory import reserved
 from .queues import BucketQueue, HeapQueue
 from .tables import (
@@ -21,6 +20,7 @@ from .tables import (
     new_banded,
     new_hashed,
     new_paged,
+    worn_out,
 )
 
 __all__ = ["Searchable", "Workspace", "enlarged_at_front", "new_record"]
@@ -45,11 +45,12 @@ def new_record(dtype: np.dtype[Any]) -> Any:
     return record if COMPILED else record.view(np.recarray)
 
 
-def enlarged_at_front(route: np.ndarray, plan: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A route twice as long with its content at the end, and the plan moved along with it."""
-    larger = np.empty(2 * len(route), dtype=route.dtype)
-    larger[len(route) :] = route
-    return larger, plan + len(route)
+def enlarged_at_front(rows: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A row, or rows, twice as long with the content at the end, and places in them moved along with it."""
+    size = rows.shape[-1]
+    larger = np.empty((*rows.shape[:-1], 2 * size), dtype=rows.dtype)
+    larger[..., size:] = rows
+    return larger, places + size
 
 
 class Workspace:
@@ -115,9 +116,9 @@ class Workspace:
     def enlarge(self) -> None:
         """Double the fullest array. A kernel that still lacks room asks again."""
         queue, table = self.queue, self.table
-        if isinstance(table, HashedTable) and (table.stamp[1] > len(table.states) // 2 or table.stamp[0] > STAMP_MAX):
+        if isinstance(table, HashedTable) and (table.stamp[1] > len(table.states) // 2 or worn_out(table)):
             self.table = enlarged_hashed(table)
-        elif isinstance(table, (BandedTable, PagedTable)) and table.stamp[0] > STAMP_MAX:
+        elif isinstance(table, (BandedTable, PagedTable)) and worn_out(table):
             self.table = exchanged(table)
         elif isinstance(queue, HeapQueue):
             size, used = 2 * len(queue.keys), int(queue.saved[1])
@@ -129,6 +130,15 @@ class Workspace:
         elif isinstance(queue, BucketQueue):
             keys = slice(int(queue.saved[1]), int(queue.saved[2]) + 1)
             self.queue = queue._replace(heads=self._longer(queue.heads, 2 * len(queue.heads), keys))
+
+    def enlarged(self, table: NamedTuple, queue: NamedTuple) -> tuple[NamedTuple, NamedTuple]:
+        """The table and the open list that a search uses, with more room; they are the workspace's own from now on.
+
+        An interrupt may have come between an enlargement and its use, so the arrays in use are those that count.
+        """
+        self.table, self.queue = table, queue
+        self.enlarge()
+        return self.table, self.queue
 
     def _longer(self, array: np.ndarray, size: int, used: slice) -> np.ndarray:
         larger = self._zeros(size)

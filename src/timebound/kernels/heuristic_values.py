@@ -19,13 +19,12 @@ import numpy as np
 
 from .jit import at, inlined, kernel
 from .layout import WEIGHT_SHIFT
-from .memory import reserved
+from .memory import lacks_room, reserved
 from .tables import hashed
 from .views import estimate
 
 __all__ = [
     "LearnedValues",
-    "cramped",
     "enlarged",
     "learn",
     "learned",
@@ -95,9 +94,8 @@ def value_of(world, values, target, s, place):
     return max(np.int64(estimate(world, target, s, place)) << WEIGHT_SHIFT, learned(values, s))
 
 
-@inlined
-def cramped(values, more):
-    """Whether ``more`` states could not be learned without more room."""
+@lacks_room.on(LearnedValues)
+def _values_lack_room(values, more):
     all_there = values.keys.shape[0] == 0
     return not all_there and (values.used[0] + more) << values.bits > values.values.shape[0]
 

@@ -18,11 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from .edits import dearest_now
-from .jit import at, inlined, now_ns
+from .heaps import heap_pop, heap_push, heapify, put
+from .heuristic_values import learn, learned
+from .jit import at, inlined
 from .layout import PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
-from .learned import learn, learned
-from .lookahead import DEAD, LOOKING, SETTLING, TEACHING, best_on_frontier, heapify, pop, push
-from .ticks import stride, tired
+from .lookahead import DEAD, LOOKING, SETTLING, TEACHING, best_on_frontier, cost_to, is_closed
+from .memory import lacks_room
+from .ticks import late, pause_due, stride
 from .views import aim, degree, edits, estimate, locate, moved, successor
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "dijkstra_inwards",
     "from_best",
     "hopeless",
+    "lacks",
     "look_around",
     "mini_min",
     "must_forget",
@@ -54,17 +57,36 @@ LEARNER = np.dtype(
 )
 SPACE, VALUES, FORGET = 1, 2, 3
 
-_CLOCK_MASK = 63  # states settled between two looks at the clock
+_CLOCK = 64  # states settled between two looks at the clock, if there is a deadline
 _LISTEN_MOST = 1 << 14  # entries of the log read in one tick; after more edits than that, values are forgotten
 
 
 @inlined
-def must_forget(world, log, learner, note, plan):
+def lacks(world, algorithm, more):
+    """What comes before each decision: whether Python must see to something first, and ``decide`` returns NEEDS_ROOM.
+
+    Values that an edit has made obsolete are to be forgotten, a space that was too small for the last lookahead is to
+    be enlarged, and ``more`` values are to find room. What it is stays written down (``lack``) until it is done, even
+    if whoever is asked to is interrupted.
+    """
+    learner = algorithm.learner[0]
+    look = algorithm.look[0]
+    if must_forget(world, algorithm.log, learner, look, algorithm.plan):
+        learner.lack = FORGET
+    elif look.cut_short and not look.paused:
+        look.cut_short = 0
+        learner.lack = SPACE
+    elif lacks_room(algorithm.values, more):
+        learner.lack = VALUES
+    return learner.lack != 0
+
+
+@inlined
+def must_forget(world, log, learner, look, plan):
     """Whether an edit since the last look has made some arc cheaper, so that values may be too high.
 
     Arcs that became dearer do no harm: true distances have only grown. Any edit that is noticed here is noticed only
-    here, so the plan is dropped in the same breath: the caller may yet ask for room and be called again. What must be
-    forgotten stays so until it is (``lack``), even if whoever is asked to is interrupted.
+    here, so the plan is dropped in the same breath: the caller may yet ask for room and be called again.
     """
     if learner.lack == FORGET:
         return True
@@ -84,33 +106,36 @@ def must_forget(world, log, learner, note, plan):
         entry = log.entries[k % log.entries.shape[0]]
         if entry & 1:
             return True
-        note.dearest = max(note.dearest, dearest_now(world, entry))
+        look.dearest = max(look.dearest, dearest_now(world, entry))
     return False
 
 
 @inlined
-def abandoned(world, learner, note, counts):
+def abandoned(world, algorithm):
     """The expansions of a lookahead that was paused and is of no use now, because the world has been edited since.
 
-    They count all the same.
+    They count all the same. To be asked before ``lacks``, which takes note of the edits.
     """
+    learner = algorithm.learner[0]
+    look = algorithm.look[0]
+    counts = algorithm.counts[0]
     lost = np.int64(0)
-    if note.paused and learner.edits != edits(world):
-        if note.paused == LOOKING:
-            lost = note.expanded
+    if look.paused and learner.edits != edits(world):
+        if look.paused == LOOKING:
+            lost = look.expanded
             counts.expanded += lost
-        elif note.paused == SETTLING:
-            counts.expanded += note.settled
-            counts.learning += note.settled
-        note.paused = 0
+        elif look.paused == SETTLING:
+            counts.expanded += look.settled
+            counts.learning += look.settled
+        look.paused = 0
     return lost
 
 
 @inlined
-def hopeless(note, h, reach, w):
+def hopeless(look, h, reach, w):
     """Whether a value this high proves that there is no way to the goal; ``reach`` bounds the size of S."""
     # The product could overflow in a vast world; it is then above any value.
-    return note.dearest > 0 and (h - note.highest) // (w * note.dearest) > reach + 1
+    return look.dearest > 0 and (h - look.highest) // (w * look.dearest) > reach + 1
 
 
 @inlined
@@ -121,133 +146,132 @@ def mini_min(values, s, h, v):
 
 
 @inlined
-def dijkstra_inwards(space, note, w, clock, deadline):
+def dijkstra_inwards(space, look, w, tick):
     """LSS-LRTA*: find the exact value of every closed state, given those of the frontier. Returns RUNNING or PAUSED.
 
-    States from which no way leads to the frontier become DEAD. Leaves the number of states settled in the note. If time
-    is up before all are, the others take what is surely not too much: the value that would be settled next, or what
-    RTAA* would give them if that is more.
+    States from which no way leads to the frontier become DEAD. Leaves the number of states settled in ``look``. If the
+    tick's time is up before all are, the others take what is surely not too much: the value that would be settled next,
+    or what RTAA* would give them if that is more.
     """
-    table = space.table
-    words = table.words
-    h = space.h
+    words = space.table.words
     fresh = space.fresh
     heap = space.heap
-    size = note.heaped
-    closed = note.closed
-    settled = note.settled
-    if note.paused != SETTLING:
-        size = np.int64(0)
-        closed = np.int64(0)
-        settled = np.int64(0)
-        for slot in range(note.states):
-            if words[at(slot)] & 1:
-                fresh[at(slot)] = DEAD
-                closed += 1
-            else:
-                fresh[at(slot)] = h[at(slot)]
-                heap.keys[at(size)] = h[at(slot)]
-                heap.ties[at(size)] = 0
-                heap.slots[at(size)] = slot
-                size += 1
-        heapify(heap, size)
-    note.paused = 0
-    look_at = settled + stride(clock)
+    if look.paused != SETTLING:
+        _seed(space, look)
+    look.paused = 0
+    size = look.heaped
+    closed = look.closed
+    settled = look.settled
+    look_at = settled + stride(tick.clock)
+    status = RUNNING
     while closed > 0 and size > 0:
-        if deadline > 0 and settled & _CLOCK_MASK == _CLOCK_MASK and now_ns(clock) > deadline:
-            _settle_roughly(space, note, w, heap.keys[0])
+        if late(tick, settled + 1, _CLOCK):
+            _settle_roughly(space, look, w, heap.keys[0])
             break
-        if settled >= look_at:
-            look_at = settled + stride(clock)
-            if tired(clock):
-                note.paused = SETTLING
-                note.heaped = size
-                note.closed = closed
-                note.settled = settled
-                return PAUSED
+        pause, look_at = pause_due(tick.clock, settled, look_at)
+        if pause:
+            look.paused = SETTLING
+            status = PAUSED
+            break
         key = heap.keys[0]
         slot = heap.slots[0]
-        size = pop(heap, size)
+        size = heap_pop(heap, size)
         if key != fresh[at(slot)] or key >= DEAD:
             continue
         settled += 1
-        closed -= words[at(slot)] & 1
+        closed -= is_closed(words, slot)
         arc = np.int64(space.incoming[at(slot)])
         while arc >= 0:
             packed = space.arcs[at(arc)]
             v = key + w * space.costs[at(arc)]
             source = packed >> 32
             # Only closed states have arcs in the list, but one may have been opened again since.
-            if v < fresh[at(source)] and words[at(source)] & 1:
+            if v < fresh[at(source)] and is_closed(words, source):
                 fresh[at(source)] = v
-                size = push(heap, size, v, np.int64(0), source)
+                size = heap_push(heap, size, (v, np.int64(0), source))
             arc = (packed & 0xFFFFFFFF) - 1
-    note.settled = settled
-    return RUNNING
+    look.heaped = size
+    look.closed = closed
+    look.settled = settled
+    return status
 
 
 @inlined
-def _settle_roughly(space, note, w, least):
+def _seed(space, look):
+    """Dijkstra's algorithm begins with the frontier in its heap; nothing is known of the closed states."""
+    size = np.int64(0)
+    for slot in range(look.states):
+        if is_closed(space.table.words, slot):
+            space.fresh[at(slot)] = DEAD
+        else:
+            space.fresh[at(slot)] = space.h[at(slot)]
+            put(space.heap, size, (space.h[at(slot)], np.int64(0), slot))
+            size += 1
+    heapify(space.heap, size)
+    look.heaped = size
+    look.closed = look.states - size
+    look.settled = 0
+
+
+@inlined
+def _settle_roughly(space, look, w, least):
     """Values for the closed states that are not settled; ``least`` is the value that would be settled next."""
     words = space.table.words
     fresh = space.fresh
-    top = _least_beyond(space, note, w)
-    for slot in range(note.states):
-        if words[at(slot)] & 1 and fresh[at(slot)] > least:
-            fresh[at(slot)] = min(fresh[at(slot)], max(least, top - w * (words[at(slot)] >> 1)))
+    top = _least_beyond(space, look, w)
+    for slot in range(look.states):
+        if is_closed(words, slot) and fresh[at(slot)] > least:
+            fresh[at(slot)] = min(fresh[at(slot)], max(least, top - w * cost_to(words, slot)))
 
 
 @inlined
-def from_best(space, note, w):
+def from_best(space, look, w):
     """RTAA*: the value of every closed state is f of the best frontier state less its own g."""
-    words = space.table.words
-    top = _least_beyond(space, note, w)
-    for slot in range(note.states):
-        space.fresh[at(slot)] = top - w * (words[at(slot)] >> 1)
+    top = _least_beyond(space, look, w)
+    for slot in range(look.states):
+        space.fresh[at(slot)] = top - w * cost_to(space.table.words, slot)
 
 
 @inlined
-def teach(space, values, note, clock):
+def teach(space, values, look, clock):
     """Raise every closed state to its fresh value, if that is more. Returns RUNNING or PAUSED."""
-    words = space.table.words
-    first = note.slot if note.paused == TEACHING else np.int64(0)
-    note.paused = 0
+    first = look.slot if look.paused == TEACHING else np.int64(0)
+    look.paused = 0
     look_at = first + stride(clock)
-    for slot in range(first, note.states):
-        if slot >= look_at:
-            look_at = slot + stride(clock)
-            if tired(clock):
-                note.paused = TEACHING
-                note.slot = slot
-                return PAUSED
-        if words[at(slot)] & 1 and space.fresh[at(slot)] > space.h[at(slot)]:
+    for slot in range(first, look.states):
+        pause, look_at = pause_due(clock, slot, look_at)
+        if pause:
+            look.paused = TEACHING
+            look.slot = slot
+            return PAUSED
+        if is_closed(space.table.words, slot) and space.fresh[at(slot)] > space.h[at(slot)]:
             learn(values, space.table.states[at(slot)], space.fresh[at(slot)])
     return RUNNING
 
 
 @inlined
-def _least_beyond(space, note, w):
+def _least_beyond(space, look, w):
     """The least w g + h of the frontier."""
-    best = note.best
-    top = space.h[at(best)] + w * (space.table.words[at(best)] >> 1)
+    best = look.best
+    top = space.h[at(best)] + w * cost_to(space.table.words, best)
     if w > WEIGHT_ONE:
         # The state with the least g + h need not have the least w g + h; any larger one would learn too much.
-        _, top = best_on_frontier(space, note, w)
+        _, top = best_on_frontier(space, look, w)
     return top
 
 
 @inlined
-def look_around(world, values, note, s, gamma):
+def look_around(world, values, look, s, gamma):
     """The value of ``s``, the least gamma c + h of a successor, and that successor: DEAD and -1 if nothing leads on.
 
     Ties go to the dearer step, then to the first.
     """
-    target = aim(world, note.goal)
+    target = aim(world, look.goal)
     here = locate(world, s)
     e = np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT
     h = max(e, learned(values, s))
-    highest = max(note.highest, e)
-    dearest = note.dearest
+    highest = max(look.highest, e)
+    dearest = look.dearest
     least = np.int64(DEAD)
     dear = np.int64(-1)
     best = np.int64(-1)
@@ -263,20 +287,20 @@ def look_around(world, values, note, s, gamma):
             least = v
             dear = c
             best = t
-    note.highest = highest
-    note.dearest = dearest
+    look.highest = highest
+    look.dearest = dearest
     return h, least, best
 
 
 @inlined
-def update(world, values, note, s, gamma):
+def update(world, values, look, s, gamma):
     """One step of value iteration: the value of ``s`` rises to the least gamma c + h of a successor, if that is more.
 
     Returns by how much it rose, the new value, and that successor. The goal's value is not for changing.
     """
-    h, least, best = look_around(world, values, note, s, gamma)
+    h, least, best = look_around(world, values, look, s, gamma)
     rise = np.int64(0)
-    if least > h and s != note.goal:
+    if least > h and s != look.goal:
         rise = least - h
         h = least
         learn(values, s, h)
@@ -324,26 +348,26 @@ def remove(queue_states, queue_rises, length, k):
 
 
 @inlined
-def sweep(world, values, note, queue_states, queue_rises, length, done, updates, clock):
+def sweep(world, values, look, queue_states, queue_rises, length, done, updates, clock):
     """Prioritized sweeping: take the highest entry (the oldest of them), update it, offer its neighbours, and so on.
 
     At most ``updates`` times, of which some are ``done``; there must be room to learn as many. Returns the queue's
     length, the updates made, and whether that is all for now.
     """
-    left = stride(clock)
+    work = np.int64(0)
+    look_at = stride(clock)
     while length > 0 and done < updates:
-        if left <= 0:
-            left = stride(clock)
-            if tired(clock):
-                return length, done, False
-        left -= 1 + (length >> 5)  # each update looks through the whole queue
+        pause, look_at = pause_due(clock, work, look_at)
+        if pause:
+            return length, done, False
+        work += 1 + (length >> 5)  # each update looks through the whole queue
         top = np.int64(0)
         for k in range(1, length):
             if queue_rises[at(k)] > queue_rises[at(top)]:
                 top = k
         s = queue_states[at(top)]
         length = remove(queue_states, queue_rises, length, top)
-        rise, _, _ = update(world, values, note, s, WEIGHT_ONE)
+        rise, _, _ = update(world, values, look, s, WEIGHT_ONE)
         done += 1
         if rise > 0:
             length = offer(world, queue_states, queue_rises, length, s, rise)

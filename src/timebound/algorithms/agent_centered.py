@@ -1,4 +1,7 @@
-"""What the learning algorithms share in Python: the arrays of values and lookahead, edits, and new trials."""
+"""The Python half of agent-centred searches: the arrays of values and lookahead, edits, and new trials.
+
+Their common kernels are in ``kernels/lookahead.py``, ``kernels/learning_rules.py`` and ``kernels/heuristic_values.py``.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.layout import COUNTS, INFINITE, STAMP_MAX
-from ..kernels.learned import LearnedValues, enlarged, load_growth, new_values
-from ..kernels.learning import FORGET, LEARNER, SPACE
+from ..kernels.heuristic_values import LearnedValues, enlarged, load_growth, new_values
+from ..kernels.layout import COUNTS, INFINITE
+from ..kernels.learning_rules import FORGET, LEARNER, SPACE
 from ..kernels.lookahead import LOOK, new_space
+from ..kernels.tables import worn_out
 from ..kernels.workspace import new_record
 from .registry import World
 
-__all__ = ["Learner"]
+__all__ = ["AgentCenteredPlanner", "first_room"]
 
 _PAGE_BITS = 4  # sixteen neighbouring states share a page of learned values; two cache lines
 
 
-class Learner:
-    """The Python half of an algorithm that learns; ``state`` is its NamedTuple, which subclasses make.
+class AgentCenteredPlanner:
+    """An algorithm that looks around the agent and learns; ``state`` is its NamedTuple, which subclasses make.
 
     Learned values belong to the agent, not to the world's pool, so that they outlast a trial.
     """
@@ -31,12 +35,12 @@ class Learner:
         self._states = 0 if world.table == "hashed" else world.states
         self._timed = timed
         load_growth()
-        note, learner = new_record(LOOK), new_record(LEARNER)
-        note["goal"] = goal
+        look, learner = new_record(LOOK), new_record(LEARNER)
+        look["goal"] = goal
         learner["edits"] = -1
         self._common = {
             "values": self._no_values(),
-            "note": note,
+            "look": look,
             "learner": learner,
             "log": world.changes.view,
             "counts": new_record(COUNTS),
@@ -59,13 +63,13 @@ class Learner:
         lack = int(state.learner["lack"][0])
         if lack == SPACE:
             # The lookahead begins again in the new arrays, so nothing need be copied.
-            more = 1 if state.space.table.stamp[0] > STAMP_MAX else 2
+            more = 1 if worn_out(state.space.table) else 2
             slots, arcs = more * len(state.space.h), more * len(state.space.arcs)
             self.state = state._replace(space=new_space(slots, arcs), route=np.zeros(slots, np.int64))
             state.plan[:] = 0
         elif lack == FORGET:
             self.state = state._replace(values=self._no_values())
-            state.note["highest"] = state.note["dearest"] = 0
+            state.look["highest"] = state.look["dearest"] = 0
             state.learner["reach"] = state.learner["quiet"] = 0
             state.plan[:] = 0
             state.counts["restarts"] += 1
@@ -77,7 +81,7 @@ class Learner:
         """A new trial: everything learned stays, the plan does not."""
         self.state.plan[:] = 0
         self.state.learner["quiet"] = 0
-        self.state.note["paused"] = 0
+        self.state.look["paused"] = 0
 
     @property
     def raises(self) -> int:
@@ -88,7 +92,7 @@ class Learner:
         """Bytes of the pages in use and their places in the index, and of what the last lookahead saw."""
         values = self.state.values
         pages = int(values.used[0])
-        return pages * ((8 << values.bits) + 24) + 60 * int(self.state.note["states"][0])
+        return pages * ((8 << values.bits) + 24) + 60 * int(self.state.look["states"][0])
 
     def release(self) -> None:
         """Nothing is borrowed."""

@@ -1,0 +1,203 @@
+"""Following a path through a search tree: tracing it, knowing the place on it, stepping along it or back.
+
+An agent that follows has at least these fields:
+
+* ``table`` and ``search``: the tree, see ``best_first``;
+* ``paths``: int64[2, ...], the slots of the path that is followed and of the one under trace, each at the end of its
+  row, and ``fronts``: int64[2], where they begin;
+* ``follow``: one record with at least ``PATH_FIELDS``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .best_first import cost_so_far, parent
+from .jit import inlined, kernel, now_ns
+from .layout import FOUND, GROW, RUNNING
+from .tables import intern, state_of
+from .views import aim, degree, estimate, locate, successor
+
+__all__ = [
+    "PATH_FIELDS",
+    "begin_trace",
+    "falls_short",
+    "forget_paths",
+    "onward",
+    "place_on_path",
+    "pop_front",
+    "some_neighbour",
+    "switch_paths",
+    "trace_back",
+    "way_ahead",
+]
+
+PATH_FIELDS = [
+    ("active", np.int64),  # which of the two paths is being followed
+    ("tracing", np.int64),  # slot to be traced next, or -1 when no trace is under way
+    ("steps", np.int64),  # parents that may still be followed in this tick; -1 between ticks
+    ("final", np.int64),  # 1 if the path under trace leads to the goal and nothing better is open
+    ("settled", np.int64),  # 1 once the final path is the one being followed
+    ("last", np.int64),  # slot where the agent was before, or -1
+]
+
+_CLOCK_MASK = 255  # parents followed between two looks at the clock
+
+
+@inlined
+def forget_paths(agent):
+    """No path is followed, none is under trace."""
+    follow = agent.follow[0]
+    follow.tracing = -1
+    follow.steps = -1
+    follow.final = 0
+    follow.settled = 0
+    follow.last = -1
+    agent.fronts[0] = agent.paths.shape[1]
+    agent.fronts[1] = agent.paths.shape[1]
+
+
+@inlined
+def begin_trace(agent, slot, final):
+    """The next path to be traced ends in ``slot``."""
+    follow = agent.follow[0]
+    follow.tracing = slot
+    follow.final = final
+    agent.fronts[1 - follow.active] = agent.paths.shape[1]
+
+
+@inlined
+def trace_back(agent, world, here, least, deadline, clock):
+    """Follow parents to the agent or the root, or until g is no more than ``least``; up to ``steps`` of them.
+
+    Returns FOUND if the path is whole, RUNNING if the tick does not allow more, or GROW.
+    """
+    table = agent.table
+    paths = agent.paths
+    fronts = agent.fronts
+    search = agent.search[0]
+    follow = agent.follow[0]
+    fresh = 1 - follow.active
+    while fronts[fresh] > 0:
+        slot = follow.tracing
+        done = slot == here or slot == search.root or cost_so_far(table, search, slot) <= least
+        if not done:
+            # Not before the first 255 steps of a tick, so that every tick makes headway.
+            late = deadline > 0 and follow.steps & _CLOCK_MASK == 1 and now_ns(clock) > deadline
+            if follow.steps == 0 or late:
+                return RUNNING
+        fronts[fresh] -= 1
+        paths[fresh, fronts[fresh]] = slot
+        if done:
+            follow.tracing = -1
+            return FOUND
+        follow.tracing = parent(world, table, search, slot)
+        follow.steps -= 1
+    return GROW
+
+
+@inlined
+def falls_short(agent):
+    """Whether the path just traced ends at a smaller g than the one that is followed."""
+    paths = agent.paths
+    search = agent.search[0]
+    row = agent.follow[0].active
+    end = paths.shape[1] - 1
+    if agent.fronts[row] > end:
+        return False
+    fresh_g = cost_so_far(agent.table, search, paths[1 - row, end])
+    return fresh_g < cost_so_far(agent.table, search, paths[row, end])
+
+
+@inlined
+def switch_paths(agent):
+    """Follow the path just traced."""
+    follow = agent.follow[0]
+    follow.active = 1 - follow.active
+    follow.settled = follow.final
+
+
+@inlined
+def place_on_path(agent, slot):
+    """Where on the path that is followed a slot is; -1 if it is not, or only at its end."""
+    # g grows along a path, so halving finds the only place where the slot can be on it.
+    table = agent.table
+    paths = agent.paths
+    search = agent.search[0]
+    row = agent.follow[0].active
+    low = agent.fronts[row]
+    high = paths.shape[1] - 1
+    g = cost_so_far(table, search, slot)
+    while low < high:
+        middle = (low + high) // 2
+        if cost_so_far(table, search, paths[row, middle]) < g:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < paths.shape[1] - 1 and paths[row, low] == slot else np.int64(-1)
+
+
+@inlined
+def pop_front(agent, k):
+    """Drop what has been walked, up to place ``k``; returns the slot after it."""
+    row = agent.follow[0].active
+    agent.fronts[row] = k + 1
+    return agent.paths[row, k + 1]
+
+
+@inlined
+def onward(agent, world, slot, k):
+    """The slot after one at place ``k`` (-1: off the path) on the way back to the path and along it, and its place.
+
+    At the end of the path, or off it at the root, there is none: -1.
+    """
+    paths = agent.paths
+    search = agent.search[0]
+    if k < 0:
+        if slot == search.root:
+            return np.int64(-1), np.int64(-1)
+        back = parent(world, agent.table, search, slot)
+        return back, place_on_path(agent, back)
+    if k + 1 == paths.shape[1]:
+        return np.int64(-1), np.int64(-1)
+    return paths[agent.follow[0].active, k + 1], k + 1
+
+
+@kernel
+def way_ahead(agent, world, s, states):
+    """Write the states from ``s`` back to the path and along it; returns how many there are, even if not all fit."""
+    count = 0
+    if agent.fronts[agent.follow[0].active] == agent.paths.shape[1]:
+        return count
+    slot = intern(agent.table, s)
+    slot, k = onward(agent, world, slot, place_on_path(agent, slot))
+    while slot >= 0:
+        if count < states.shape[0]:
+            states[count] = state_of(agent.table, slot)
+        count += 1
+        slot, k = onward(agent, world, slot, k)
+    return count
+
+
+@inlined
+def some_neighbour(world, table, search):
+    """The slot of one legal successor of the root; -1 if it has none.
+
+    The TBA* paper chooses at random. Counting to a number hashed from the root's estimate does so and repeats itself.
+    """
+    s = state_of(table, search.root)
+    h = estimate(world, aim(world, search.goal), s, locate(world, s))
+    legal = 0
+    for i in range(degree(world, s)):
+        t, c = successor(world, s, i)
+        legal += c >= 0
+    if legal == 0:
+        return np.int64(-1)
+    chosen = (((h & 0xFFFFFF) * 40503) >> 8) % legal
+    for i in range(degree(world, s)):
+        t, c = successor(world, s, i)
+        if c >= 0:
+            if chosen == 0:
+                return intern(table, t)
+            chosen -= 1
+    return np.int64(-1)
