@@ -19,9 +19,9 @@ from harness import Tally, damaged
 
 import timebound as tb
 from timebound.databases import coverage, files, subgoals
+from timebound.kernels.coverage_records import TIERS, CoverageRecords
 from timebound.kernels.jit import COMPILED
-from timebound.kernels.records import Records
-from timebound.kernels.trails import TIERS, Trails
+from timebound.kernels.subgoal_records import SubgoalRecords
 
 __all__ = ["fuzz"]
 
@@ -157,7 +157,7 @@ def _stop(*_: object) -> None:
     raise InterruptedError
 
 
-def _nonsense(world: tb.Grid, covers: bool, random: np.random.Generator) -> Records | Trails:
+def _nonsense(world: tb.Grid, covers: bool, random: np.random.Generator) -> SubgoalRecords | CoverageRecords:
     """Records without any sense, all of it in range."""
     count = int(random.integers(0, 40))
     lengths = random.integers(1 if covers else 0, 7, count)
@@ -165,7 +165,7 @@ def _nonsense(world: tb.Grid, covers: bool, random: np.random.Generator) -> Reco
     arrays: tuple[Any, ...]
     if not covers:
         arrays = (world.random_states(count, random), world.random_states(count, random), first)
-        return Records(*(np.asarray(array, np.int32) for array in (*arrays, world.random_states(size, random))))
+        return SubgoalRecords(*(np.asarray(array, np.int32) for array in (*arrays, world.random_states(size, random))))
     points = np.unique(random.integers(0, 60, size), return_inverse=True)[1]
     cells = int(points.max(initial=-1)) + 1
     steps = random.choice([0, 1, 100, 10**7], size)
@@ -179,7 +179,7 @@ def _nonsense(world: tb.Grid, covers: bool, random: np.random.Generator) -> Reco
         np.concatenate([[0], np.cumsum(np.bincount(points, minlength=cells))]),
         np.argsort(points, kind="stable"),
     )
-    return Trails(*(np.asarray(array, np.int32) for array in arrays))
+    return CoverageRecords(*(np.asarray(array, np.int32) for array in arrays))
 
 
 def _spoil(arrays: dict[str, np.ndarray], states: int, random: np.random.Generator) -> str:
@@ -231,12 +231,12 @@ def _forged(data: bytes, random: np.random.Generator) -> tuple[bytes, str]:
     return files.MAGIC + len(text).to_bytes(8, "little") + text + data[end:], f"header {name} = {value!r}"
 
 
-def _in_range(state: Any, records: Records | Trails) -> None:
+def _in_range(state: Any, records: SubgoalRecords | CoverageRecords) -> None:
     """What the agent holds are places in the database; anything else was read from where nothing is."""
-    record = int(state.quest["record"][0])
-    if isinstance(records, Trails):
-        question = state.inquiry.question[0]
-        places = [int(question[name]) for name in ("leave", "change", "board", "arrive")] if record >= 0 else []
+    record = int(state.query["record"][0])
+    if isinstance(records, CoverageRecords):
+        query = state.candidates.query[0]
+        places = [int(query[name]) for name in ("leave", "change", "board", "arrive")] if record >= 0 else []
         assert all(0 <= place < len(records.points) for place in places), places
         assert record < len(records.points)
     else:

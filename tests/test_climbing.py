@@ -12,7 +12,7 @@ import timebound as tb
 from helpers import Case, grid_cases, points
 from naive import subgoals as naive
 from small_databases import climbed
-from timebound.kernels import climbing
+from timebound.kernels import compression
 
 
 @given(case=st.one_of(grid_cases(kind="plain"), grid_cases(kind="near")), limit=st.sampled_from([0, 1, 3, 1000]))
@@ -29,7 +29,7 @@ def test_compressing(case: Case, limit: int) -> None:
     expected = naive.compress(case.twin, path, limit) if result.status == "reached" else []
     states = case.world.path_states(path)
     out = np.empty(len(path), np.int64)
-    count = climbing.compress(case.world.view, states, out, limit)
+    count = compression.compress(case.world.view, states, out, limit)
     if result.status == "reached":
         assert points(case.world.points_of(out[:count])) == expected
         # What it is for: a greedy agent gets from each to the next, but for a single step that had to be taken.

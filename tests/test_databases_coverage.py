@@ -14,7 +14,7 @@ from naive import subgoals as naive
 from naive.worlds import NaiveGrid
 from small_databases import ROOM, SIDE, climbed, octile, rooms
 from timebound.databases import coverage
-from timebound.kernels import climbing, trails
+from timebound.kernels import climbing, coverage_records
 
 
 def stops_of(database: tb.SubgoalDatabase) -> list[list[tuple[int, int]]]:
@@ -52,11 +52,11 @@ def test_neighbouring_points_climb_both_ways(rules: dict, small_rounds: None) ->
             assert climbed(world.view, cells[a], cells[b], 10_000) > 0
             assert climbed(world.view, cells[b], cells[a], 10_000) > 0
             whole = tb.solve(world, world.point_of(cells[a]), world.point_of(cells[b]), "a*").cost
-            assert there - here == pytest.approx(whole * 13860 / trails.GRAIN, abs=1.5)
+            assert there - here == pytest.approx(whole * 13860 / coverage_records.GRAIN, abs=1.5)
 
 
 @pytest.mark.parametrize("candidates", [1, 3, 10])
-def test_the_question_for_parts(candidates: int, small_rounds: None) -> None:
+def test_the_query_for_parts(candidates: int, small_rounds: None) -> None:
     """The agent's way is one of the cheapest that there are between the points it may look at."""
     world = rooms()
     twin = NaiveGrid(world.free.astype(float).tolist())
@@ -74,7 +74,7 @@ def test_the_question_for_parts(candidates: int, small_rounds: None) -> None:
         )
         agent.step()
         if naive.climb(twin, problem.start, problem.goal, limit) is not None:
-            assert agent._planner.state.quest["record"][0] == -1
+            assert agent._planner.state.query["record"][0] == -1
             continue
         expected = naive.parts(
             twin,
@@ -83,16 +83,16 @@ def test_the_question_for_parts(candidates: int, small_rounds: None) -> None:
             database.records.tiers.tolist(),
             problem.start,
             problem.goal,
-            lambda a, b: octile(a, b) // trails.GRAIN,
+            lambda a, b: octile(a, b) // coverage_records.GRAIN,
             candidates,
             limit,
         )
-        question = agent._planner.state.inquiry.question
-        assert int(question["cost"][0]) == (-1 if expected is None else expected[0])
+        query = agent._planner.state.candidates.query
+        assert int(query["cost"][0]) == (-1 if expected is None else expected[0])
         unanswered += expected is None
         if expected is not None:
             answered += 1
-            leave, change, board, arrive = (int(question[name][0]) for name in ("leave", "change", "board", "arrive"))
+            leave, change, board, arrive = (int(query[name][0]) for name in ("leave", "change", "board", "arrive"))
             places = database.records.points.tolist()
             assert [*naive.leg(places, leave, change), *naive.leg(places, board, arrive)[1:]] in expected[1]
     assert (answered and unanswered) or not COMPILED
@@ -102,26 +102,26 @@ def test_an_answer_is_what_the_agent_walks(small_rounds: None) -> None:
     """Off-line and on-line agree; walks are legal, arrive, and cost what was said, or little more."""
     world = rooms()
     database = tb.prepare(world, None, records=300 if COMPILED else 8, seed=1, coverage=True)
-    inquiry, climb = trails.new_inquiry(10, len(database.records.cells)), coverage.new_record(climbing.CLIMB)
+    room, climb = coverage_records.new_query(10, len(database.records.cells)), coverage.new_record(climbing.CLIMB)
     changed = 0
     for problem in tb.problems(world, 60 if COMPILED else 4, seed=4):
         start, goal = world.state_of(problem.start), world.state_of(problem.goal)
-        cost = trails.answer(world.view, database.records, inquiry, climb, start, goal, 250, 250)
+        cost = coverage_records.answer(world.view, database.records, room, climb, start, goal, 250, 250)
         agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=20_000)
         agent.step()
         state = agent._planner.state
-        assert (state.quest["record"][0] >= 0) == (cost > 0)
+        assert (state.query["record"][0] >= 0) == (cost > 0)
         result = agent.run().result(problem.optimal)
         tb.validate(world, result.path)
         assert result.expansions_per_move[1:].max(initial=1) == 1
         assert result.expansions_per_move[0] <= 1 + 21 * 250
         if cost > 0:
-            assert state.inquiry.question["cost"][0] == cost == inquiry.question["cost"][0]
+            assert state.candidates.query["cost"][0] == cost == room.query["cost"][0]
             assert result.status == "reached"
             # Estimates stand for the climbs at both ends, which may take a detour.
-            assert result.cost <= 1.5 * cost * trails.GRAIN / 13860
+            assert result.cost <= 1.5 * cost * coverage_records.GRAIN / 13860
             leave, change, board, arrive = (
-                int(state.inquiry.question[name][0]) for name in ("leave", "change", "board", "arrive")
+                int(state.candidates.query[name][0]) for name in ("leave", "change", "board", "arrive")
             )
             assert database.records.points[change] == database.records.points[board]
             changed += change not in (leave, board, arrive)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import timebound as tb
 from small_databases import with_number
 from timebound.databases import checks, files, subgoals
-from timebound.kernels import trails
-from timebound.kernels.records import Records
+from timebound.kernels import coverage_records
+from timebound.kernels.subgoal_records import SubgoalRecords
 
 
 def rewritten(database: tb.SubgoalDatabase, file: Path, **changes: Any) -> Path:
@@ -56,7 +56,7 @@ def test_arrays_that_do_not_belong_together_are_refused(database: tuple[tb.Grid,
                 tb.load_database(rewritten(good, bad, **{name: changed}), world)
     falling = with_number(found.first, 1, int(found.first[2]) + 1)
     cases: list[dict[str, np.ndarray]] = [{"first": falling}, {"first": found.first[::-1]}]
-    if isinstance(found, trails.Trails):
+    if isinstance(found, coverage_records.CoverageRecords):
         swapped = found.uses.copy()
         swapped[[0, -1]] = swapped[[-1, 0]]
         shared = int(np.argmax(np.diff(found.used)))  # a cell that is used more than once
@@ -82,18 +82,18 @@ def test_arrays_that_do_not_belong_together_are_refused(database: tuple[tb.Grid,
 
 
 @st.composite
-def made_up_records(draw: st.DrawFn, free: np.ndarray) -> Records:
+def made_up_records(draw: st.DrawFn, free: np.ndarray) -> SubgoalRecords:
     """Records of nonsense, all of it in range."""
     count = draw(st.integers(0, 40))
     cells = st.sampled_from(np.flatnonzero(free).tolist())
     lengths = draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
     columns = [draw(st.lists(cells, min_size=size, max_size=size)) for size in (count, count, sum(lengths))]
     starts, ends, between = (np.array(column, np.int32) for column in columns)
-    return Records(starts, ends, np.cumsum([0, *lengths]).astype(np.int32), between)
+    return SubgoalRecords(starts, ends, np.cumsum([0, *lengths]).astype(np.int32), between)
 
 
 @st.composite
-def made_up_trails(draw: st.DrawFn, free: np.ndarray) -> trails.Trails:
+def made_up_coverage(draw: st.DrawFn, free: np.ndarray) -> coverage_records.CoverageRecords:
     """The same with parts; cells may be there twice, and tiers may be empty."""
     lengths = draw(st.lists(st.integers(1, 6), max_size=20))
     size = sum(lengths)
@@ -113,7 +113,7 @@ def made_up_trails(draw: st.DrawFn, free: np.ndarray) -> trails.Trails:
         np.cumsum([0, *np.bincount(points, minlength=len(cells))]),
         np.argsort(points, kind="stable"),
     )
-    return trails.Trails(*(np.asarray(array, np.int32) for array in arrays))
+    return coverage_records.CoverageRecords(*(np.asarray(array, np.int32) for array in arrays))
 
 
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1), covers=st.booleans())
@@ -128,7 +128,7 @@ def test_what_passes_the_checks_can_be_walked_with(
     world = tb.Grid(chance.random((9, 9)) < 0.8)
     if world.free_count < 2:
         return
-    found = data.draw((made_up_trails if covers else made_up_records)(world._free))
+    found = data.draw((made_up_coverage if covers else made_up_records)(world._free))
     arrays = {name: array.copy() for name, array in found._asdict().items()}
     intact = True
     for _ in range(data.draw(st.integers(0, 2))):

@@ -173,7 +173,7 @@ def test_an_interrupt_in_the_middle_of_an_edit(when: str, monkeypatch: pytest.Mo
     for world, module, names, (start, goal), edits in (
         (grid, tb.worlds.grid.kernel_edits, ("set_free", "set_weight"), ((0, 0), (0, 4)), [("block", (0, 2))]),
         (grid, tb.worlds.grid.kernel_edits, ("set_free", "set_weight"), ((0, 0), (0, 4)), [("set_cost", (0, 1), 9.0)]),
-        (graph, tb.worlds.graph.kernel_graphs, ("log_edit",), (0, 4), [("block", 2, 3)]),
+        (graph, tb.worlds.graph.kernel_edits, ("log_edit",), (0, 4), [("block", 2, 3)]),
     ):
         agent = tb.agent("a*", world, start, goal)
         agent.step()

@@ -1,4 +1,4 @@
-"""kNN LRTA* in worlds that are edited: it arrives, keeps moving, and asks again when that may help."""
+"""kNN LRTA* in worlds that are edited: it arrives, keeps moving, and queries again when that may help."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import timebound as tb
 from helpers import COMPILED
 from small_databases import make_rounds_small
-from timebound.algorithms.knn_lrta_star import FAILURES, WALK
+from timebound.algorithms.knn_lrta_star import ANSWERED, FAILURES
 from timebound.databases.subgoals import SubgoalDatabase, frozen
-from timebound.kernels.records import Records
+from timebound.kernels.subgoal_records import SubgoalRecords
 
 # Making a database with coverage takes minutes without the compiler.
 COVERAGE = pytest.mark.parametrize(
@@ -31,13 +31,13 @@ def two_gaps() -> tuple[tb.Grid, SubgoalDatabase]:
     def states(*places: tuple[int, int]) -> np.ndarray:
         return np.array([world.state_of(place) for place in places], np.int32)
 
-    records = Records(states((12, 2)), states((12, 30)), np.array([0, 1], np.int32), states((0, 20)))
+    records = SubgoalRecords(states((12, 2)), states((12, 30)), np.array([0, 1], np.int32), states((0, 20)))
     empty = SubgoalDatabase.empty(world)
     return world, SubgoalDatabase(world.digest, frozen(records), {}, empty.rules)
 
 
-def quest(agent: tb.Agent) -> np.void:
-    return agent._planner.state.quest[0]  # type: ignore[attr-defined]
+def query(agent: tb.Agent) -> np.void:
+    return agent._planner.state.query[0]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("every", [0, 7, 100])
@@ -46,7 +46,7 @@ def test_blocks_elsewhere_do_not_stop_it(every: int) -> None:
     world, database = two_gaps()
     agent = tb.agent("knn-lrta*", world, (12, 17), (12, 30), database=database)
     agent.run(1)
-    assert quest(agent)["record"] == 0
+    assert query(agent)["record"] == 0
     world.block((0, 20))
     elsewhere = iter([(row, col) for col in range(31, 40) for row in range(24)])
     for tick in range(3000):
@@ -58,28 +58,28 @@ def test_blocks_elsewhere_do_not_stop_it(every: int) -> None:
     assert agent.status == "reached"
 
 
-def test_it_asks_again_when_something_opens() -> None:
+def test_it_queries_again_when_something_opens() -> None:
     world, database = two_gaps()
     agent = tb.agent("knn-lrta*", world, (12, 17), (12, 30), database=database)
     agent.run(1)
     world.block((0, 20))
-    while quest(agent)["failed"] < FAILURES or quest(agent)["stage"] != WALK or quest(agent)["record"] >= 0:
+    while query(agent)["failed"] < FAILURES or query(agent)["stage"] != ANSWERED or query(agent)["record"] >= 0:
         agent.run(1)
     agent.run(1)
-    assert quest(agent)["record"] < 0
+    assert query(agent)["record"] < 0
     world.block((23, 39))
     agent.run(2)
-    assert quest(agent)["record"] < 0  # a wall more is no reason to ask
+    assert query(agent)["record"] < 0  # a wall more is no reason for a query
     world.unblock((0, 20))
     agent.run(1)
-    assert quest(agent)["failed"] == 0
-    assert quest(agent)["record"] == 0
+    assert query(agent)["failed"] == 0
+    assert query(agent)["record"] == 0
     assert agent.run(1000).status == "reached"
 
 
 @COVERAGE
-def test_a_question_in_slices_comes_to_an_end(coverage: bool) -> None:
-    """Edits while the database is asked do not begin the question again."""
+def test_a_query_in_slices_comes_to_an_end(coverage: bool) -> None:
+    """Edits do not begin the query again."""
     world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
     database = tb.prepare(world, None, records=60, seed=1, coverage=coverage)
     far = tuple(int(k) for k in np.argwhere(world.free)[-1])
@@ -118,7 +118,7 @@ def test_a_short_time_is_kept_to(coverage: bool) -> None:
 
 
 @pytest.mark.skipif(not COMPILED, reason="slow")
-def test_room_for_questions_is_shared_and_counted() -> None:
+def test_room_for_queries_is_shared_and_counted() -> None:
     world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
     database = tb.prepare(world, None, records=30, seed=1, coverage=True)
     problems = list(tb.problems(world, 4, seed=2, cost=(20, 100)))

@@ -27,14 +27,14 @@ def test_without_records_it_is_lrta(covers: bool) -> None:
 
 
 def test_a_walk_follows_its_record(tmp_path: Path) -> None:
-    """The way goes through the record's start, its subgoals and its end, one state per move after the question."""
+    """The way goes through the record's start, its subgoals and its end, one state per move after the query."""
     world = rooms()
     database = tb.prepare(world, None, records=2000 if COMPILED else 20, seed=1)
     followed = 0
     for problem in tb.problems(world, 40 if COMPILED else 3, seed=4):
         agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=20_000)
         agent.step()
-        record = int(agent._planner.state.quest["record"][0])
+        record = int(agent._planner.state.query["record"][0])
         result = agent.run().result(problem.optimal)
         assert result.expansions_per_move[1:].max(initial=1) == 1
         assert result.expansions_per_move[0] <= 1 + 21 * 250
@@ -81,7 +81,7 @@ def test_the_whole_way_is_that_of_the_naive_twin(spec: str, rules: dict) -> None
 
 @pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
 @pytest.mark.parametrize("budget", [1, 7, "20us"])
-def test_a_small_budget_spreads_the_question(budget: int | str, covers: bool, small_rounds: None) -> None:
+def test_a_small_budget_spreads_the_query(budget: int | str, covers: bool, small_rounds: None) -> None:
     world = rooms()
     database = tb.prepare(world, None, records=200 if COMPILED else 10, seed=1, coverage=covers)
     for problem in tb.problems(world, 4 if COMPILED else 1, seed=5):

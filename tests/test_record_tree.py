@@ -12,13 +12,15 @@ import timebound as tb
 from helpers import COMPILED
 from small_databases import climbed, rooms
 from timebound.databases import subgoals
-from timebound.kernels import records as kernel_records
+from timebound.kernels import subgoal_records
 from timebound.kernels.jit import kernel
+from timebound.kernels.kd_tree import new_nearest
+from timebound.kernels.subgoal_records import SubgoalRecords
 
 
 @kernel
-def similar(world, records, s, goal, wanted, found, unlike, stack):
-    return kernel_records.most_similar(world, records, s, goal, wanted, found, unlike, stack)
+def similar(world, records, s, goal, nearest):
+    subgoal_records.most_similar(world, records, s, goal, nearest)
 
 
 @given(
@@ -33,10 +35,10 @@ def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> 
     coordinates = np.concatenate([world.points_of(states[0]), world.points_of(states[1])], axis=1)
     order = subgoals.tree_order(coordinates)
     assert sorted(order) == list(range(count))
-    records = kernel_records.Records(states[0][order], states[1][order], np.zeros(1, np.int32), np.zeros(1, np.int32))
+    records = SubgoalRecords(states[0][order], states[1][order], np.zeros(1, np.int32), np.zeros(1, np.int32))
     s, goal = (int(k) for k in world.random_states(2, chance))
-    found, unlike, stack = np.empty(16, np.int64), np.empty(16, np.int64), np.empty((64, 4), np.int64)
-    got = similar(world.view, records, s, goal, wanted, found, unlike, stack)
+    nearest = new_nearest(wanted)
+    similar(world.view, records, s, goal, nearest)
 
     def octile(a: int, b: int) -> float:
         rows, cols = np.abs(np.array(world.point_of(a)) - np.array(world.point_of(b)))
@@ -47,27 +49,27 @@ def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> 
         for k, (a, b) in enumerate(zip(records.starts, records.ends, strict=True))
     ]
     expected = sorted(all_of_them)[:wanted]
-    assert got == len(expected)
-    assert [(unlike[k], found[k]) for k in range(got)] == expected
+    assert nearest.filled[0] == len(expected)
+    assert [(nearest.distances[k], nearest.found[k]) for k in range(len(expected))] == expected
 
 
 def test_the_first_record_that_can_be_climbed(tmp_path: Path) -> None:
     world = rooms()
     database = tb.prepare(world, tmp_path / "r.db", records=60, seed=1)
-    found, unlike, stack = np.empty(16, np.int64), np.empty(16, np.int64), np.empty((64, 4), np.int64)
+    nearest = new_nearest(10)
     some = 0
     for problem in tb.problems(world, 20 if COMPILED else 4, seed=2):
         s, goal = world.state_of(problem.start), world.state_of(problem.goal)
-        count = similar(world.view, database.records, s, goal, 10, found, unlike, stack)
+        similar(world.view, database.records, s, goal, nearest)
         fitting = [
             int(i)
-            for i in found[:count]
+            for i in nearest.found[: nearest.filled[0]]
             if climbed(world.view, s, int(database.records.starts[i]), 250) >= 0
             and climbed(world.view, int(database.records.ends[i]), goal, 250) >= 0
         ]
         agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database)
         agent.step()
         straight = climbed(world.view, s, goal, 250) >= 0
-        assert agent._planner.state.quest["record"][0] == (-1 if straight or not fitting else fitting[0])
+        assert agent._planner.state.query["record"][0] == (-1 if straight or not fitting else fitting[0])
         some += bool(fitting) and not straight
     assert some or not COMPILED

@@ -14,9 +14,9 @@ from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
 from .errors import Error, MoveError, ProblemError, SpecError, WorldError, check_world
 from .kernels import loop
-from .kernels.best_first import SEARCH
-from .kernels.layout import COUNTS, WEIGHT_ONE
-from .kernels.paths import count_non_optimal, walk
+from .kernels.layout import COUNTS
+from .kernels.paths import walk
+from .kernels.shortest_paths import count_non_optimal, tree_from
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import Workspace, new_record
 from .result import Convergence, Result, Validation, plain_point
@@ -457,17 +457,10 @@ def _non_optimal_moves(world: World, trail: np.ndarray, goal: int) -> int | None
     if not world.undirected or world.table == "hashed":
         return None
     view, workspace = world.view_for(goal), Workspace.of(world)
-    search, counts = new_record(SEARCH), new_record(COUNTS)
-    search["g_weight"], search["reopen"] = WEIGHT_ONE, 1
-    clock = new_clock()
     try:
         world.changes.enter(workspace)
-        while True:
-            wrong = count_non_optimal(view, workspace.table, workspace.queue, search, counts, goal, trail, clock)
-            if wrong >= 0:
-                return int(wrong)
-            if wrong == -1:
-                workspace.enlarge()
+        search = tree_from(view, workspace, goal)
+        return int(count_non_optimal(view, workspace.table, search, trail))
     finally:
         world.changes.leave(workspace)
         workspace.release()

@@ -1,4 +1,4 @@
-"""Hill-climbing and path compression as the chapter on kNN LRTA* tells them; and the question for parts of records."""
+"""Hill-climbing and path compression as the chapter on kNN LRTA* tells them; and the query for parts of records."""
 
 from __future__ import annotations
 

@@ -1,31 +1,31 @@
 """What kernels take for granted about a database, checked once when it is opened.
 
 Kernels follow numbers from array to array without looking whether they are in range. So a file that was made up, with a
-right checksum, must not get as far as that. Here is everything that kernels/records.py, kernels/trails.py and
-algorithms/knn_lrta_star.py rely on. Whether the records are of any use, and the order of the k-d trees, are not their
-concern: a bad answer costs an agent a detour, never its way.
+right checksum, must not get as far as that. Here is everything that kernels/subgoal_records.py,
+kernels/coverage_records.py and algorithms/knn_lrta_star.py rely on. Whether the records are of any use, and the order
+of the k-d trees, are not their concern: a bad answer costs an agent a detour, never its way.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.records import Records
-from ..kernels.trails import TIERS, Trails
+from ..kernels.coverage_records import TIERS, CoverageRecords
+from ..kernels.subgoal_records import SubgoalRecords
 
 __all__ = ["LONGEST", "fault", "free_cells", "rising_within"]
 
 LONGEST = 2**29  # GRAINs: ways by two records must fit into 32 bits
 
 
-def fault(found: Records | Trails, free: np.ndarray) -> str | None:
+def fault(found: SubgoalRecords | CoverageRecords, free: np.ndarray) -> str | None:
     """What is wrong with the arrays, for a world whose cells are ``free`` (padded, flat); None if nothing is."""
     if any(array.ndim != 1 or array.dtype != np.int32 for array in found):
         return "its arrays are not of whole numbers"
-    return _fault_of_trails(found, free) if isinstance(found, Trails) else _fault_of_records(found, free)
+    return _fault_of_coverage(found, free) if isinstance(found, CoverageRecords) else _fault_of_records(found, free)
 
 
-def _fault_of_records(found: Records, free: np.ndarray) -> str | None:
+def _fault_of_records(found: SubgoalRecords, free: np.ndarray) -> str | None:
     if len(found.ends) != len(found.starts):
         return "it has more starts than ends, or fewer"
     if not _divides(found.first, len(found.starts), len(found.subgoals)):
@@ -35,7 +35,7 @@ def _fault_of_records(found: Records, free: np.ndarray) -> str | None:
     return None
 
 
-def _fault_of_trails(found: Trails, free: np.ndarray) -> str | None:
+def _fault_of_coverage(found: CoverageRecords, free: np.ndarray) -> str | None:
     size, cells = len(found.points), len(found.cells)
     if not _divides(found.first, len(found.first) - 1, size, empty=False):
         return "its records are not parts of its points"

@@ -23,8 +23,10 @@ import numpy as np
 
 from ..errors import WorldError
 from ..kernels.climbing import CLIMB
-from ..kernels.records import tree_path
-from ..kernels.trails import GRAIN, LEAF, TIERS, Trails, answer, compress_both, distances, new_inquiry, no_trails
+from ..kernels.compression import compress_both, costs_along
+from ..kernels.coverage_records import GRAIN, TIERS, CoverageRecords, answer, new_query, no_coverage_records
+from ..kernels.kd_tree import LEAF
+from ..kernels.shortest_paths import tree_from, tree_path
 from ..kernels.workspace import new_record
 from ..workers import Progress, on_dask, on_threads, scheduler
 from ..worlds.grid import Grid
@@ -72,7 +74,7 @@ def covering(
     dask: str | None,
     folder: Path | None,
     progress: Progress | None,
-) -> Trails:
+) -> CoverageRecords:
     """Up to ``most`` records: fewer if hardly anything is missing before. Finished parts are kept in ``folder``."""
     chosen: list[Trail] = []
     bars = iter(BARS)
@@ -101,9 +103,9 @@ def covering(
     return indexed(world, chosen[:most])
 
 
-def indexed(world: Grid, trails: Sequence[Trail], known: Trails | None = None) -> Trails:
+def indexed(world: Grid, trails: Sequence[Trail], known: CoverageRecords | None = None) -> CoverageRecords:
     """Records, after those of ``known``, and where each cell is a point of them."""
-    known = known or no_trails()
+    known = known or no_coverage_records()
     points = np.concatenate([known.cells[known.points], *(trail.points for trail in trails)])
     walked = np.concatenate([known.walked, *(trail.walked for trail in trails)])
     if walked.max(initial=0) > LONGEST:
@@ -119,11 +121,11 @@ def indexed(world: Grid, trails: Sequence[Trail], known: Trails | None = None) -
     uses = np.argsort(numbers, kind="stable")
     first = np.concatenate([known.first, ends])
     arrays = numbers, first, walked, cells[order], np.array(tiers), used, uses
-    return frozen(Trails(*(array.astype(np.int32) for array in arrays)))
+    return frozen(CoverageRecords(*(array.astype(np.int32) for array in arrays)))
 
 
 def _searched(
-    world: Grid, todo: list[Search], known: Trails, jobs: int, dask: str | None, folder: Path | None
+    world: Grid, todo: list[Search], known: CoverageRecords, jobs: int, dask: str | None, folder: Path | None
 ) -> dict[int, tuple[list[Trail], int]]:
     """What each tree of a round gives: those that are not in the folder yet are searched."""
     done: dict[int, Part] = {}
@@ -144,12 +146,12 @@ def _searched(
     return {number: _unpacked(part) for number, part in done.items()}
 
 
-def _search_there(search: Search, shared: tuple[WorldCopy, Trails]) -> tuple[int, bytes]:
+def _search_there(search: Search, shared: tuple[WorldCopy, CoverageRecords]) -> tuple[int, bytes]:
     """A tree searched in another process."""
     return _search(shared[0].world(), frozen(shared[1]), search)
 
 
-def _search(world: Grid, known: Trails, search: Search) -> tuple[int, bytes]:
+def _search(world: Grid, known: CoverageRecords, search: Search) -> tuple[int, bytes]:
     """What is missing, as the bytes of a file."""
     finder = Finder(world)
     try:
@@ -201,13 +203,13 @@ class Finder(Maker):
     def __init__(self, world: Grid) -> None:
         super().__init__(world)
         self._popular = np.zeros(world.states, np.int32)
-        self._inquiry, self._climb = new_inquiry(ASKED[0], 1), new_record(CLIMB)
+        self._query, self._climb = new_query(ASKED[0], 1), new_record(CLIMB)
 
-    def missing(self, search: Search, known: Trails) -> tuple[list[Trail], int]:
+    def missing(self, search: Search, known: CoverageRecords) -> tuple[list[Trail], int]:
         """Problems of one tree that neither ``known`` nor the records before them answer, and how many were tried."""
         random = np.random.default_rng([search.seed, search.number])
         root = int(self._world.random_states(1, random)[0])
-        self._grow(root)
+        self._search = tree_from(self._world.view, self._workspace, root)
         found: list[Trail] = []
         own = known
         tried = 0
@@ -224,15 +226,17 @@ class Finder(Maker):
                     break
         return found, tried
 
-    def lacks(self, known: Trails, problem: np.ndarray, bar: float) -> bool:
+    def lacks(self, known: CoverageRecords, problem: np.ndarray, bar: float) -> bool:
         """Whether an agent with these records would find no way as good as ``bar``."""
-        if len(self._inquiry.marks) < len(known.cells):
-            self._inquiry = new_inquiry(ASKED[0], 2 * len(known.cells))
+        if len(self._query.marks) < len(known.cells):
+            self._query = new_query(ASKED[0], 2 * len(known.cells))
         start, goal, optimal = (int(number) for number in problem)
-        cost = answer(self._world.view, known, self._inquiry, self._climb, start, goal, ASKED[1], CLIMB_LIMIT)
+        cost = answer(self._world.view, known, self._query, self._climb, start, goal, ASKED[1], CLIMB_LIMIT)
         return bool(cost < 0 or cost > bar * optimal)
 
-    def _added(self, known: Trails, path: np.ndarray, problem: np.ndarray, bar: float) -> tuple[Trail, Trails]:
+    def _added(
+        self, known: CoverageRecords, path: np.ndarray, problem: np.ndarray, bar: float
+    ) -> tuple[Trail, CoverageRecords]:
         """A record for the problem, and all records with it.
 
         Subgoals are corners, which many problems share; a start and an end are of use to few, and hide the subgoals
@@ -252,7 +256,7 @@ class Finder(Maker):
 
     def _walked(self, path: np.ndarray, subgoals: np.ndarray) -> np.ndarray:
         walked = np.zeros(len(subgoals) + 2, np.int64)
-        distances(self._world.view, path, subgoals, walked[1:])
+        costs_along(self._world.view, path, subgoals, walked[1:])
         return walked // GRAIN
 
     def _compressed_both(self, path: np.ndarray) -> np.ndarray:

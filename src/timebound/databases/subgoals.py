@@ -30,12 +30,13 @@ import numpy as np
 from ..atomic import alone, file_named, make_folder, write_whole
 from ..errors import DatabaseError, SpecError, WorldError, at_least, check_world
 from ..kernels.best_first import SEARCH
-from ..kernels.climbing import compress
+from ..kernels.compression import compress
+from ..kernels.coverage_records import CoverageRecords, no_coverage_records
 from ..kernels.jit import sources_digest
-from ..kernels.layout import COUNTS, GROW, PAUSED, WEIGHT_ONE
-from ..kernels.records import Records, grow_tree, optimal_path, tree_path
+from ..kernels.layout import COUNTS, WEIGHT_ONE
+from ..kernels.shortest_paths import optimal_path, tree_from, tree_path
+from ..kernels.subgoal_records import SubgoalRecords
 from ..kernels.ticks import new_clock
-from ..kernels.trails import Trails, no_trails
 from ..kernels.workspace import Workspace, new_record
 from ..workers import Progress, on_dask, on_threads
 from ..worlds.grid import Grid
@@ -55,7 +56,7 @@ _COLUMNS = ("starts", "ends", "lengths", "subgoals")  # of a finished part
 _TRIES = 1000  # random pairs for one record, before a map is called too easy
 _ROOTS = 20  # roots for one tree's records, before the same
 
-R = TypeVar("R", bound=Records | Trails)
+R = TypeVar("R", bound=SubgoalRecords | CoverageRecords)
 Part = dict[str, np.ndarray]  # finished work, as named arrays
 
 
@@ -64,7 +65,7 @@ class SubgoalDatabase:
     """Records for one world. ``tb.load_database(file, world)`` opens one; pass it as ``database=``."""
 
     digest: str
-    records: Records | Trails
+    records: SubgoalRecords | CoverageRecords
     settings: dict[str, Any]
     rules: tuple[Any, ...]  # the size of the map, and how one may move on it
     spare: list[Any] = field(default_factory=list, compare=False, repr=False)  # room for questions: a pool
@@ -73,7 +74,7 @@ class SubgoalDatabase:
     def empty(cls, world: Any, coverage: bool = False) -> SubgoalDatabase:
         """One without records: an agent then does without."""
         none = np.empty(0, np.int32)
-        found = no_trails() if coverage else Records(none, none, np.zeros(1, np.int32), none)
+        found = no_coverage_records() if coverage else SubgoalRecords(none, none, np.zeros(1, np.int32), none)
         return cls(world.digest, frozen(found), {"records": 0, "coverage": coverage}, _rules(world))
 
     def __len__(self) -> int:
@@ -87,7 +88,7 @@ class SubgoalDatabase:
     @property
     def states(self) -> int:
         """States stored: starts, ends and subgoals."""
-        if isinstance(self.records, Trails):
+        if isinstance(self.records, CoverageRecords):
             return len(self.records.points)
         return 2 * len(self) + len(self.records.subgoals)
 
@@ -123,7 +124,8 @@ def load_database(path: str | Path, world: Any) -> SubgoalDatabase:
         raise DatabaseError(
             f"{path} was made for another map, or for this one under other rules; make one with timebound prepare"
         )
-    form: type[Trails | Records] = Trails if header["settings"].get("coverage") else Records
+    covers = header["settings"].get("coverage")
+    form: type[CoverageRecords | SubgoalRecords] = CoverageRecords if covers else SubgoalRecords
     if set(arrays) != set(form._fields):
         raise DatabaseError(f"{path} does not hold the arrays of a database: make it again with timebound prepare")
     found = frozen(form(**arrays))
@@ -253,7 +255,7 @@ class Maker:
     def _from_root(self, random: np.random.Generator, count: int) -> Iterator[tuple[int, int, np.ndarray]]:
         """Up to ``count`` records from one root; fewer if it lies in a small part of the map, cut off from the rest."""
         root = int(self._world.random_states(1, random)[0])
-        self._grow(root)
+        self._search = tree_from(self._world.view, self._workspace, root)
         made = in_vain = 0
         while made < count and in_vain < _TRIES:
             in_vain += 1
@@ -269,19 +271,6 @@ class Maker:
             if len(subgoals):
                 yield int(path[0]), int(path[-1]), subgoals
                 made, in_vain = made + 1, 0
-
-    def _grow(self, root: int) -> None:
-        """A Dijkstra search of everything that is connected with the root."""
-        self._search["g_weight"], self._search["h_weight"], self._search["reopen"] = WEIGHT_ONE, 0, 1
-        self._search["paused"] = 0
-        clock = new_clock()
-        while True:
-            arrays = self._workspace.table, self._workspace.queue, self._search, self._counts
-            status = grow_tree(self._world.view, *arrays, root, clock)
-            if status == GROW:
-                self._workspace.enlarge()
-            elif status != PAUSED:
-                return
 
     def _between(self, start: int, goal: int) -> np.ndarray:
         self._search["paused"] = 0
@@ -357,7 +346,7 @@ def prepare(
         settings["coverage"] = True
     world.parts()  # computed once, before threads ask for it
 
-    def made(folder: Path | None) -> Records | Trails:
+    def made(folder: Path | None) -> SubgoalRecords | CoverageRecords:
         if coverage:
             from .coverage import covering
 
@@ -381,7 +370,7 @@ def prepare(
 
 def _at_random(
     world: Grid, todo: list[_Chunk], jobs: int, dask: str | None, folder: Path | None, progress: Progress | None
-) -> Records:
+) -> SubgoalRecords:
     """Records between random states. Finished parts are kept in ``folder``."""
     done: dict[int, Part] = {}
     for chunk in todo:
@@ -498,7 +487,7 @@ def _done_with(file: Path, plan: dict[str, Any]) -> bool:
     return _work(plan) == {**header["settings"], "world": header["world"]}
 
 
-def _assembled(world: Grid, parts: Sequence[Part]) -> Records:
+def _assembled(world: Grid, parts: Sequence[Part]) -> SubgoalRecords:
     """All records, in the order of the k-d tree."""
     starts, ends, lengths, subgoals = (np.concatenate([part[name] for part in parts]) for name in _COLUMNS)
     points = np.concatenate([world.points_of(starts), world.points_of(ends)], axis=1)
@@ -506,7 +495,7 @@ def _assembled(world: Grid, parts: Sequence[Part]) -> Records:
     begins = np.concatenate([[0], np.cumsum(lengths)])
     first = np.concatenate([[0], np.cumsum(lengths[order])]).astype(np.int32)
     moved = np.concatenate([subgoals[begins[k] : begins[k + 1]] for k in order]) if len(order) else subgoals
-    return Records(starts[order], ends[order], first, moved.astype(np.int32))
+    return SubgoalRecords(starts[order], ends[order], first, moved.astype(np.int32))
 
 
 def tree_order(points: np.ndarray, leaf: int = 1) -> np.ndarray:

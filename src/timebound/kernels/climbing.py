@@ -1,10 +1,10 @@
-"""Hill-climbing, and compressing a path into states that climb from one to the next."""
+"""Hill-climbing: a greedy agent that gives up where its best neighbour is no nearer to where it wants to be."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .jit import inlined, kernel
+from .jit import inlined
 from .layout import INFINITE
 from .views import aim, degree, estimate, locate, moved, successor
 
@@ -15,7 +15,6 @@ __all__ = [
     "STUCK",
     "climb_on",
     "climbs",
-    "compress",
     "start_climb",
     "uphill",
 ]
@@ -104,28 +103,3 @@ def climb_on(world, climb, limit):
             if t == climb.end:
                 climb.status = ARRIVED
     return steps
-
-
-@kernel
-def compress(world, path, subgoals, limit):
-    """Write the subgoals of a path (its states in order) and return how many there are.
-
-    From the start on, each is the farthest state of the path that can be climbed to from the one before; the end is
-    none. Farthest is found by halving, as if climbing got no easier with the distance.
-    """
-    last = path.shape[0] - 1
-    k = 0
-    count = 0
-    while k < last and climbs(world, path[k], path[last], limit) < 0:
-        low = k + 1
-        high = last
-        while high - low > 1:
-            middle = (low + high) // 2
-            if climbs(world, path[k], path[middle], limit) >= 0:
-                low = middle
-            else:
-                high = middle
-        subgoals[count] = path[low]
-        count += 1
-        k = low
-    return count

@@ -21,6 +21,7 @@ __all__ = [
     "label_components",
     "legal_moves",
     "log_change",
+    "log_edit",
     "set_free",
     "set_weight",
     "through",
@@ -213,6 +214,12 @@ def _graph_dearest(world, entry):
 @dearest_now.on(PuzzleView)
 def _puzzle_dearest(world, entry):
     return 0
+
+
+@kernel
+def log_edit(log, source, number, cheaper):
+    """Log a change of a graph's arc out of ``source`` with this number."""
+    log_change(log, (source << NODE_SHIFT) | (number << 1) | cheaper)
 
 
 @kernel

@@ -131,7 +131,7 @@ def _heaped(source: WorldSource) -> Grid:
 def _asked(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
     """An episode of kNN LRTA*, with what its database answered and how many moves had more to do than to move.
 
-    The answer is of the last question: ``record``, ``none``, or ``straight`` if the goal could be climbed to.
+    The answer is of the last query: ``record``, ``none``, or ``straight`` if the goal could be climbed to.
     """
     problem, limit = run.problem, run.setting.move_limit
     agent = Agent(

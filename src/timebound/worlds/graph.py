@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ProblemError, WorldError, as_array, as_numbers, is_number, nearest
-from ..kernels import graphs as kernel_graphs
+from ..kernels import edits as kernel_edits
 from ..kernels import views
 from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import CARDINAL, COLS, G_BITS, INFINITE, ROWS
-from ..kernels.ticks import new_clock
+from ..kernels.shortest_paths import distances, tree_from
 from ..kernels.views import GraphView
+from ..kernels.workspace import Workspace
 from ..text import shown
 from .attended import attended
 from .changes import ChangeLog
@@ -26,7 +27,6 @@ from .map_files import read_dimacs
 from .opening import check_nodes
 
 if TYPE_CHECKING:
-    from ..kernels.workspace import Workspace
     from .grid import Grid
 
 __all__ = ["Graph"]
@@ -275,19 +275,20 @@ class Graph:
             raise WorldError(f"landmarks is a whole number from 1 to 64, not {shown(count)}")
         count = min(count, self.states)
         backward = self._reversed()
+        workspace = Workspace(self)  # not from the pool: agents may never need one of this kind
         there = np.empty((count, self.states), np.int64)
         back = np.empty((count, self.states), np.int64)
         nearest = np.full(self.states, INFINITE, np.int64)
         mark = 0
         for k in range(count):
-            there[k] = self._distances(self.view, mark)
-            back[k] = self._distances(backward, mark)
+            there[k] = self._distances(self.view, workspace, mark)
+            back[k] = self._distances(backward, workspace, mark)
             if k == 0:
                 # The first landmark is the node farthest from an arbitrary one, so that it lies on the rim.
                 reached = np.where(there[0] < INFINITE, there[0], -1)
                 mark = int(reached.argmax())
-                there[0] = self._distances(self.view, mark)
-                back[0] = self._distances(backward, mark)
+                there[0] = self._distances(self.view, workspace, mark)
+                back[0] = self._distances(backward, workspace, mark)
             nearest = np.minimum(nearest, there[k])
             mark = int(np.where(nearest < INFINITE, nearest, -1).argmax())
         self.view = self.view._replace(kind=views.LANDMARKS, distances=np.concatenate([there, back]))
@@ -299,14 +300,10 @@ class Graph:
         head = self._source[order].astype(np.int32)
         return self.view._replace(first=first, head=head, cost=self.view.cost[order], length=self.view.length[order])
 
-    def _distances(self, view: GraphView, mark: int) -> np.ndarray:
-        distances = np.full(self.states, INFINITE, np.int64)
-        entries = len(view.head) + 1
-        keys, items = np.empty(entries, np.int64), np.empty(entries, np.int64)
-        saved, clock = np.zeros(5, np.int64), new_clock()
-        while not kernel_graphs.distances_from(view, mark, distances, keys, items, saved, clock):
-            pass  # an interrupt may come here
-        return distances
+    def _distances(self, view: GraphView, workspace: Workspace, mark: int) -> np.ndarray:
+        costs = np.empty(self.states, np.int64)
+        distances(workspace.table, tree_from(view, workspace, mark), costs)
+        return costs
 
     def view_for(self, goal: int) -> GraphView:
         """The view with the estimates towards one goal, where they are given per goal."""
@@ -585,7 +582,7 @@ class Graph:
             if self.directed:
                 self.undirected = False  # this arc and its reverse, if there is one, no longer match
             source = int(self._source[k])
-            kernel_graphs.log_edit(self.changes.view, source, k - int(view.first[source]), int(new < old))
+            kernel_edits.log_edit(self.changes.view, source, k - int(view.first[source]), int(new < old))
         view.length[k] = length
         view.cost[k] = -whole if blocked else whole
         return int(new != old)
