@@ -14,29 +14,30 @@ import tempfile
 import time
 
 import timebound as tb
-from timebound.lab.experiment import Run, chunks, plan
+from timebound.lab.engine import Commits, run
+from timebound.lab.experiment import Run, plan
 from timebound.lab.paper import QUICK, Maps
-from timebound.lab.reproduce import _made, find
+from timebound.lab.reproduce import find
 from timebound.lab.store import Store
 from timebound.warmup import warm
 from timebound.worlds.changes import RandomChanges
 
 
-def bare(run: Run) -> None:
+def bare(one: Run) -> None:
     """The episode and nothing else."""
-    setting = run.setting
+    setting = one.setting
     changes = None
     if setting.change_rate is not None:
-        changes = RandomChanges(setting.change_rate, every=setting.change_every, seed=run.number)
+        changes = RandomChanges(setting.change_rate, every=setting.change_every, seed=one.number)
     tb.solve(
-        run.world.open(),
-        run.problem.start,
-        run.problem.goal,
-        run.spec,
-        budget=None if run.budget == "none" else run.budget,
+        one.world.open(),
+        one.problem.start,
+        one.problem.goal,
+        one.spec,
+        budget=None if one.budget == "none" else one.budget,
         commit=setting.commit,
         move_limit=setting.move_limit,
-        optimal=run.problem.optimal,
+        optimal=one.problem.optimal,
         non_optimal=setting.non_optimal,
         changes=changes,
     )
@@ -59,23 +60,22 @@ def main() -> None:
     every = max(1, round(1 / given.share))
     total = {"bare": 0.0, "lab": 0.0}
     for sweep in find(given.paper).sweeps(QUICK, Maps.at(None)):
-        runs = [run for run in plan(sweep, remembered) if run.number % every == 0]
+        runs = [one for one in plan(sweep, remembered) if one.number % every == 0]
         if sweep.kind != "episode" or not runs:
             continue
 
         def in_the_lab(sweep=sweep) -> float:
             before = time.process_time()
             with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/runs.duckdb") as store:
-                planned = {run.key: run for run in plan(sweep, remembered) if run.number % every == 0}
-                todo = chunks(planned.values(), 2048)
-                for _ in _made(store, todo, 1, None, len(planned), "runs", None):
+                planned = {one.key: one for one in plan(sweep, remembered) if one.number % every == 0}
+                for _ in run([*planned.values()], Commits(store), size=2048):
                     pass
             return time.process_time() - before
 
         def alone(runs=runs) -> float:
             before = time.process_time()
-            for run in runs:
-                bare(run)
+            for one in runs:
+                bare(one)
             return time.process_time() - before
 
         alone()  # warm

@@ -9,12 +9,17 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import timebound as tb
 from timebound import cli
-from timebound.lab import bench
+from timebound.lab.columns import MEASURES
+from timebound.lab.experiment import Setting, cross
+from timebound.lab.race import Race, write_csv
+from timebound.lab.summary import doubtful, format_table, short, summarise
+from timebound.lab.tasks import collect
 
 RECORD_FIELDS = {
     *("map", "digest", "source", "seed", "problem", "start", "goal", "spec", "status", "algorithm", "budget"),
@@ -36,6 +41,12 @@ RECORD_FIELDS = {
 }
 
 
+def raced(tasks, entries, setting: Setting = Setting(), **how: Any) -> list[dict[str, Any]]:  # noqa: B008
+    race = Race(tasks, entries, setting)
+    race.get_ready()
+    return race.records(race.run(**how))
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two maps, and a scenario for the first with a start in a wall and a wrong optimum."""
@@ -53,22 +64,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_random_problems_of_a_map(folder):
-    (task,) = bench.collect([folder / "second.map"], count=4, seed=7, cost=(5, 40))
+    (task,) = collect([folder / "second.map"], count=4, seed=7, cost=(5, 40))
     assert (len(task.problems), task.source, task.seed) == (4, "random", 7)
     assert task.problems == list(tb.problems(task.opened.world, 4, seed=7, cost=(5, 40)))
     assert task.digest == tb.Grid.load(folder / "second.map").digest
 
 
 def test_scenario_problems(folder):
-    (task,) = bench.collect([folder / "first.map.scen"])
+    (task,) = collect([folder / "first.map.scen"])
     assert (len(task.problems), task.passed_over, task.source, task.seed) == (9, 1, "first.map.scen", None)
     assert task.problems[-1].optimal == 1.5
-    (task,) = bench.collect([folder / "first.map.scen"], recompute=True)
+    (task,) = collect([folder / "first.map.scen"], recompute=True)
     assert task.problems[-1].optimal > 1.6
-    (fewer,) = bench.collect([folder / "first.map.scen"], count=3, recompute=True)
+    (fewer,) = collect([folder / "first.map.scen"], count=3, recompute=True)
     assert [p.start for p in fewer.problems] == [task.problems[k].start for k in (0, 4, 8)]
     costs = sorted(p.optimal for p in task.problems)
-    (within,) = bench.collect([folder / "first.map.scen"], cost=(costs[2], costs[6]), recompute=True)
+    (within,) = collect([folder / "first.map.scen"], cost=(costs[2], costs[6]), recompute=True)
     assert sorted(p.optimal for p in within.problems) == costs[2:7]
 
 
@@ -76,33 +87,33 @@ def test_which_map_a_scenario_is_for(folder):
     moved = folder / "elsewhere"
     moved.mkdir()
     (folder / "first.map").rename(moved / "first.map")
-    (task,) = bench.collect([moved / "first.map", folder / "first.map.scen"], count=2)
+    (task,) = collect([moved / "first.map", folder / "first.map.scen"], count=2)
     assert task.source == "first.map.scen"
-    tasks = bench.collect([folder / "second.map", moved / "first.map", folder / "first.map.scen"], count=2)
+    tasks = collect([folder / "second.map", moved / "first.map", folder / "first.map.scen"], count=2)
     assert [(task.opened.name, task.source) for task in tasks] == [
         ("first.map", "first.map.scen"),
         ("second.map", "random"),
     ]
     with pytest.raises(tb.MapError, match="is not beside it"):
-        bench.collect([folder / "first.map.scen"])
+        collect([folder / "first.map.scen"])
 
 
 def test_a_folder_is_all_its_maps(folder):
-    tasks = bench.collect([folder], count=2)
+    tasks = collect([folder], count=2)
     assert [(task.opened.name, task.source) for task in tasks] == [
         ("first.map", "first.map.scen"),
         ("second.map", "random"),
     ]
-    tasks = bench.collect([folder], count=2, cost=(1, 50))
+    tasks = collect([folder], count=2, cost=(1, 50))
     assert [task.source for task in tasks] == ["random", "random"]
 
 
 def test_records_and_summary(folder):
-    tasks = bench.collect([folder], count=3, recompute=True)
-    entries = bench.cross(["a*", "wa*:weight=3", "a*"], ["none", 5])
+    tasks = collect([folder], count=3, recompute=True)
+    entries = cross(["a*", "wa*:weight=3", "a*"], ["none", 5])
     assert len(entries) == 4
     told: list[tuple[int, int, str]] = []
-    records = bench.run(tasks, entries, progress=lambda *news: told.append(news))
+    records = raced(tasks, entries, progress=lambda *news: told.append(news))
     assert len(records) == 2 * 3 * 4
     assert told[-1] == (24, 24, "runs")
     assert all(set(record) == RECORD_FIELDS for record in records)
@@ -115,47 +126,47 @@ def test_records_and_summary(folder):
         assert (record["cost"], record["expansions"], record["waits"]) == (again.cost, again.expansions, again.waits)
         assert record["states_per_move_max"] == max(again.expansions_per_move)
         assert record["algorithm"] == "a*" or record["suboptimality"] <= 3
-    rows = bench.summarise(records)
+    rows = summarise(records)
     assert [(row["spec"], row["budget"]) for row in rows] == [(e.text, str(e.budget)) for e in entries]
     for row in rows:
         assert (row["problems"], row["solved"], row["maps"]) == (6, 6, 2)
-        assert {f"{measure}_{kind}" for measure in bench.MEASURES for kind in ("mean", "median", "max")} <= set(row)
+        assert {f"{measure}_{kind}" for measure in MEASURES for kind in ("mean", "median", "max")} <= set(row)
         assert row["suboptimality_max"] >= row["suboptimality_median"] >= 1 - 1e-9
     assert rows[2]["states_per_move_max"] <= 5
 
 
 def test_jobs_change_no_result(folder):
-    tasks = bench.collect([folder], count=3)
-    entries = bench.cross(["a*", "gbfs"], [7])
+    tasks = collect([folder], count=3)
+    entries = cross(["a*", "gbfs"], [7])
     times = {"planning_seconds", "microseconds_per_move", "jobs"}
     one, two = (
-        [{k: v for k, v in record.items() if k not in times} for record in bench.run(tasks, entries, jobs=jobs)]
+        [{k: v for k, v in record.items() if k not in times} for record in raced(tasks, entries, jobs=jobs)]
         for jobs in (1, 2)
     )
     assert one == two
 
 
 def test_unsolved_problems_are_counted(folder):
-    tasks = bench.collect([folder / "second.map"], count=5, cost=(10, 90))
-    rows = bench.summarise(bench.run(tasks, bench.cross(["a*"], [None]), bench.Setting(move_limit=3)))
+    tasks = collect([folder / "second.map"], count=5, cost=(10, 90))
+    rows = summarise(raced(tasks, cross(["a*"], [None]), Setting(move_limit=3)))
     assert (rows[0]["problems"], rows[0]["solved"], rows[0]["move_limit"]) == (5, 0, 5)
     assert rows[0]["suboptimality_mean"] is None
     assert rows[0]["expansions_mean"] > 0
-    assert "0/5" in bench.format_table(rows)
+    assert "0/5" in format_table(rows)
 
 
 def test_doubtful_optima_are_found(folder):
-    tasks = bench.collect([folder / "first.map.scen"])
-    assert bench.doubtful(bench.run(tasks, bench.cross(["a*", "gbfs"], [None]))) == 1
+    tasks = collect([folder / "first.map.scen"])
+    assert doubtful(raced(tasks, cross(["a*", "gbfs"], [None]))) == 1
 
 
 def test_table_fits_the_page(folder):
-    tasks = bench.collect([folder], count=2)
+    tasks = collect([folder], count=2)
     specs = ["a*", "wa*:weight=1.5", "wa*:weight=12.25,reopen=true", "dijkstra"]
-    rows = bench.summarise(bench.run(tasks, bench.cross(specs, ["none", "3", "50ms"])))
+    rows = summarise(raced(tasks, cross(specs, ["none", "3", "50ms"])))
     for row in rows:
         row.update(states_per_move_max=123456789, memory_bytes_mean=1.23456e9, suboptimality_max=1234.5)
-    lines = bench.format_table(rows).splitlines()
+    lines = format_table(rows).splitlines()
     assert max(map(len, lines)) <= 80
     assert [line for line in lines if line.startswith("--")] == [
         "-- no budget --",
@@ -163,12 +174,12 @@ def test_table_fits_the_page(folder):
         "-- budget 50ms --",
     ]
     assert sum(line.startswith("wa*:weight=12.25,reopen=true") for line in lines) == 3
-    assert bench.format_table([]) == "nothing was run"
+    assert format_table([]) == "nothing was run"
 
 
 @pytest.mark.parametrize("value", [0, 0.004, 9.994, 9.996, 99.94, 99.96, 9999.4, 9999.6, 994_000, 999_600, 5e8, 3e11])
 def test_short_numbers_are_short(value):
-    text = bench.short(value)
+    text = short(value)
     assert len(text) <= 4
     number = float(text.translate(str.maketrans("", "", "kMG"))) * {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1)
     assert number == pytest.approx(value, rel=0.06, abs=0.006)
@@ -240,7 +251,7 @@ import resource, sys
 from PIL import Image
 import timebound as tb
 from small_lab import filler
-from timebound.lab import bench
+from timebound.lab.race import write_csv
 from timebound.lab.store import Store
 from timebound.pictures import save
 folder = sys.argv[1]
@@ -249,7 +260,7 @@ store.add(filler(range(300)))
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 records = [{"map": "x" * 100}] * 100
 for work in (
-    lambda: bench.write_csv(f"{folder}/runs.csv", records),
+    lambda: write_csv(f"{folder}/runs.csv", records),
     lambda: save(Image.effect_noise((200, 200), 50), f"{folder}/walk.png"),
     lambda: tb.Grid([[1] * 100] * 100).save(f"{folder}/a.map"),
     lambda: store.export(f"{folder}/all.csv"),
@@ -283,7 +294,7 @@ def test_links_stay_and_devices_are_written_to(tmp_path: Path) -> None:
     target, link = tmp_path / "target.csv", tmp_path / "link.csv"
     target.write_text("old")
     link.symlink_to(target)
-    bench.write_csv(link, [{"a": 1}])
+    write_csv(link, [{"a": 1}])
     assert link.is_symlink()
     assert target.read_text() == "a\n1\n"
     tb.Grid([[1, 1]]).save(link)
@@ -293,10 +304,10 @@ def test_links_stay_and_devices_are_written_to(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:
         read = pool.submit(pipe.read_text)
-        bench.write_csv(pipe, [{"a": 2}])
+        write_csv(pipe, [{"a": 2}])
         assert read.result() == "a\n2\n"
     assert pipe.is_fifo()
     if Path("/dev/full").exists():
         with pytest.raises(tb.Error, match="cannot write /dev/full: No space left"):
-            bench.write_csv("/dev/full", [{"a": 3}])
+            write_csv("/dev/full", [{"a": 3}])
         assert Path("/dev/full").is_char_device()

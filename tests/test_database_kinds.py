@@ -18,8 +18,8 @@ from timebound import cli
 from timebound.algorithms import REGISTRY, parse_spec
 from timebound.databases import files, parts
 from timebound.databases.library import kinds
-from timebound.lab import bench, paper, recipes, report, reproduce
-from timebound.lab.experiment import Sweep, WorldSource, plan
+from timebound.lab import paper, recipes, report, reproduce
+from timebound.lab.experiment import Setting, Sweep, WorldSource, plan
 from timebound.lab.recipes import Recipe
 from timebound.lab.store import Store
 from timebound.warmup import warm
@@ -286,7 +286,7 @@ def test_the_lab_makes_what_a_spec_says(tmp_path: Path) -> None:
     world = WorldSource.of_file(tmp_path / "field.map")
     specs = ("toy:corner=last", "toy:corner=last,look=false", "knn-lrta*", "a*")
     few = Recipe.of("knn-lrta*", records=5)
-    sweep = Sweep("corners", (world,), specs, corners=True, databases=(few,), setting=bench.Setting(move_limit=500))
+    sweep = Sweep("corners", (world,), specs, corners=True, databases=(few,), setting=Setting(move_limit=500))
     runs = list(plan(sweep, lambda key, draw: draw()))
     table = Recipe.of("toy:corner=last")
     assert [run.database for run in runs] == [table, None, few, None]

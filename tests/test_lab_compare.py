@@ -11,8 +11,8 @@ import pytest
 import timebound as tb
 from small_lab import SIDE
 from timebound import cli
-from timebound.lab import bench, compare
-from timebound.lab.columns import COLUMNS
+from timebound.lab import compare
+from timebound.lab.columns import COLUMNS, MEASURES
 
 
 def record(spec: str, problem: int, ratio: float, budget: str = "5") -> dict:
@@ -48,7 +48,7 @@ def raced(spec: str, solved: int, ratio: float, states: float) -> list[dict]:
     always |= {"machine": "an abacus", "seed": 17, "move_limit": 99, "commit": 1, "jobs": 2, "databases": ()}
     for k, one in enumerate(made):
         gone = {} if k < solved else {"status": "move-limit", "suboptimality": None}
-        one.update(always | one | {name: 0 for name in bench.MEASURES if name not in one and name in COLUMNS} | gone)
+        one.update(always | one | {name: 0 for name in MEASURES if name not in one and name in COLUMNS} | gone)
         one.update(states_per_move_mean=states, states_per_move_max=9)
     return made
 

@@ -14,9 +14,10 @@ import timebound as tb
 from helpers import COMPILED
 from timebound import workers
 from timebound.databases import parts, random_paths
-from timebound.lab import bench, paper, recipes, report, reproduce
+from timebound.lab import paper, recipes, report, reproduce
 from timebound.lab.columns import deterministic
-from timebound.lab.experiment import Run, Sweep, WorldSource, chunks, plan, run_chunk
+from timebound.lab.engine import chunks, run_chunk
+from timebound.lab.experiment import Run, Setting, Sweep, WorldSource, plan
 from timebound.lab.papers import knn
 from timebound.lab.recipes import Recipe
 from timebound.lab.store import Store
@@ -26,7 +27,7 @@ WORLD = WorldSource.generated("rooms", SIDE, 1, room=6 if COMPILED else 5)
 FEW = Recipe.of("knn-lrta*", records=8)
 MANY = Recipe.of("knn-lrta*", records=30, mode="paths", seed=2)
 SWEEP = Sweep(
-    "small", (WORLD,), (knn.KNN, "tba*"), (10_000,), 4, setting=bench.Setting(move_limit=5000), databases=(FEW, MANY)
+    "small", (WORLD,), (knn.KNN, "tba*"), (10_000,), 4, setting=Setting(move_limit=5000), databases=(FEW, MANY)
 )
 
 

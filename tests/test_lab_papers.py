@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
@@ -122,3 +126,31 @@ def test_real_maps_are_found(tmp_path: Path) -> None:
     assert maps.replaced == ["none"]
     with pytest.raises(tb.MapError, match="no folder"):
         paper.Maps.at(tmp_path / "nowhere")
+
+
+NEW_PAPER = '''
+"""A paper that nobody wrote."""
+from ..paper import Paper
+
+TITLE = "One file is all it takes (2026)"
+PAPER = Paper("one-file", "Nobody: Nothing. 2026", lambda scale, maps: [], ())
+'''
+
+
+def test_a_paper_is_one_file(tmp_path: Path) -> None:
+    """In a copy of the package: a new file is listed, found and run, and nothing else is touched."""
+    package = Path(tb.__file__).parent
+    shutil.copytree(package, tmp_path / "timebound", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "timebound" / "lab" / "papers" / "one_file.py").write_text(NEW_PAPER)
+
+    def told(*words: str) -> str:
+        command = [sys.executable, "-m", "timebound.cli", "reproduce", *words]
+        where = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=where)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    helped = told("--help")
+    assert "one-file" in helped
+    assert "One file is all it takes" in helped
+    assert "one-file, normal: 0 runs" in told("one-file", "--steps", "plan")

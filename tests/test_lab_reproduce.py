@@ -17,9 +17,11 @@ import timebound as tb
 from helpers import COMPILED
 from small_lab import SWEEP, runs_of, same
 from timebound import cli, workers
-from timebound.lab import paper, report, reproduce
-from timebound.lab.experiment import Sweep, WorldSource, chunks, run_chunk
-from timebound.lab.store import Store
+from timebound.lab import engine, paper, report, reproduce
+from timebound.lab.engine import Commits, chunks, run_chunk
+from timebound.lab.experiment import Sweep, WorldSource
+from timebound.lab.kinds import KINDS
+from timebound.lab.store import Memory, Store
 
 
 def small_paper(sweep: Sweep = SWEEP) -> paper.Paper:
@@ -65,7 +67,7 @@ def test_errors_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def broken(world, run, entry):
         raise ZeroDivisionError("no good")
 
-    monkeypatch.setitem(sys.modules["timebound.lab.experiment"].KINDS, "broken", broken)
+    monkeypatch.setitem(KINDS, "broken", broken)
     sweep = Sweep(**{**SWEEP.__dict__, "kind": "broken", "problems": 1})
     outcome = reproduce.reproduce(small_paper(sweep), tmp_path, say=lambda text: None, jobs=1)
     assert outcome.errors == 8
@@ -81,7 +83,7 @@ def test_a_run_that_fails_is_tried_once(tmp_path: Path, monkeypatch: pytest.Monk
         tried.append(run.key)
         raise ZeroDivisionError("no good")
 
-    monkeypatch.setitem(sys.modules["timebound.lab.experiment"].KINDS, "broken", broken)
+    monkeypatch.setitem(KINDS, "broken", broken)
     sweep = Sweep(**{**SWEEP.__dict__, "kind": "broken", "problems": 2})
     for calls in (1, 2):
         reproduce.reproduce(small_paper(sweep), tmp_path, say=lambda text: None, jobs=1)
@@ -89,24 +91,19 @@ def test_a_run_that_fails_is_tried_once(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_chunk_that_took_long_is_committed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the store holds when the next chunk begins."""
-    kept: list[int] = []
-    held: list[int] = []
-
-    class Held:
-        def add(self, records):
-            kept.extend(records)
-
-    def work(seconds):
-        held.append(len(kept))
-        time.sleep(seconds)
-        return [1]
-
-    monkeypatch.setattr(reproduce, "run_chunk", work)
-    monkeypatch.setattr(reproduce, "_LONG_SECONDS", 0.15)
-    made = reproduce._made(Held(), [0.3, 0.0, 0.0, 0.3, 0.0], 1, None, 5, "runs", None)  # type: ignore[arg-type]
-    assert len(list(made)) == len(kept) == 5
-    assert held == [0, 1, 1, 1, 4]
+    """What is kept when the next chunk begins; small ones share a commit, after a second at the latest."""
+    now = [0.0]
+    monkeypatch.setattr(engine.time, "monotonic", lambda: now[0])
+    store = Memory()
+    commits = Commits(store)
+    held = []
+    for number, seconds in enumerate([0.6, 0.1, 0.1, 0.6, 0.4, 0.4, 0.4, 0.1]):
+        now[0] += seconds
+        commits.take([{"key": str(number), "error": None}])
+        held.append(len(store.keys()))
+    assert held == [1, 1, 1, 4, 4, 4, 7, 7]
+    commits.finish()
+    assert len(store.keys()) == 8
 
 
 def test_reproduce_needs_a_job(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +10,10 @@ import pytest
 
 import timebound as tb
 from small_lab import SAME, SWEEP, WORLD, runs_of
-from timebound.lab import bench
 from timebound.lab.columns import COLUMNS
-from timebound.lab.experiment import Sweep, WorldSource, chunks, run_chunk
+from timebound.lab.engine import chunks, run_chunk
+from timebound.lab.experiment import Setting, Sweep, WorldSource
+from timebound.lab.kinds import KINDS
 
 
 def test_a_plan_is_every_combination_once() -> None:
@@ -33,7 +33,7 @@ def test_keys_tell_what_matters_and_nothing_else() -> None:
     assert again.key == run.key
     for change in ({"spec": "tba*:r=0.8"}, {"budget": "6"}, {"kind": "other"}, {"digest": "x"}):
         assert replace(run, **change).key != run.key
-    assert replace(run, setting=bench.Setting(change_rate=5)).key != run.key
+    assert replace(run, setting=Setting(change_rate=5)).key != run.key
 
 
 def test_records_are_what_solve_says() -> None:
@@ -61,7 +61,7 @@ def test_a_run_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(world, run, entry):
         raise ZeroDivisionError("no\ngood")
 
-    monkeypatch.setitem(sys.modules["timebound.lab.experiment"].KINDS, "broken", broken)
+    monkeypatch.setitem(KINDS, "broken", broken)
     bad = replace(runs[0], kind="broken")
     records = run_chunk(chunks([bad, runs[1]], 9)[0])
     assert records[0]["status"] == "error"
@@ -81,7 +81,7 @@ def test_a_map_that_has_changed_is_not_run(tmp_path: Path) -> None:
 def test_theorem_3_run() -> None:
     sweep = Sweep(
         "bound", (WORLD,), ("rtb-wa*:weight=1", "rtb-wa*:weight=2"), ("none",), 2,
-        setting=bench.Setting(change_rate=10, change_every=3), kind="theorem 3",
+        setting=Setting(change_rate=10, change_every=3), kind="theorem 3",
     )  # fmt: skip
     for chunk in chunks(runs_of(sweep), 99):
         for record in run_chunk(chunk):
@@ -96,3 +96,18 @@ def test_columns_know_themselves() -> None:
     assert COLUMNS["cost"].text(None) == ""
     assert "planning_seconds" not in SAME
     assert "expansions" in SAME
+
+
+def test_worlds_of_any_file(tmp_path: Path) -> None:
+    """Nodes are numbered as their file does, in records; and a world is read once while it is held."""
+    (tmp_path / "ring.gr").write_text("p sp 3 3\na 1 2 1\na 2 3 1\na 3 1 1\n")
+    source = WorldSource.of_file(tmp_path / "ring.gr")
+    runs = runs_of(Sweep("ring", (source,), ("a*", "k-lrta*"), (5,), 4))
+    assert len({run.key for run in runs}) == 2 * len({(run.problem.start, run.problem.goal) for run in runs})
+    (chunk,) = chunks(runs, 99)
+    records = run_chunk(chunk)
+    assert {record["status"] for record in records} == {"reached"}
+    assert [record["start"] for record in records] == [str(run.problem.start + 1) for run in runs]
+    assert source.open() is WorldSource.of_file(tmp_path / "ring.gr").open()
+    (tmp_path / "ring.gr").write_text("p sp 2 2\na 1 2 1\na 2 1 1\n")
+    assert source.open().states == 2

@@ -13,7 +13,7 @@ import pytest
 import timebound as tb
 from small_lab import SWEEP, filler, runs_of, same
 from timebound.lab.columns import COLUMNS
-from timebound.lab.experiment import chunks, run_chunk
+from timebound.lab.engine import chunks, run_chunk
 from timebound.lab.store import Store
 
 

@@ -372,6 +372,10 @@ class Agent:
         self._release()
         self._borrow(int(self._record["goal"][0]), self._planner.state.counts)
 
+    def details(self) -> dict[str, Any]:
+        """What this algorithm can tell beyond what all of them do, by name; most have nothing to add."""
+        return self._planner.details() if hasattr(self._planner, "details") else {}
+
     @_one_thread
     def result(self, optimal: float | str | None = None, *, non_optimal: bool | None = None) -> Result:
         """The record of the episode so far.
@@ -424,7 +428,7 @@ class Agent:
             return float(optimal)
         start, goal = (self.world.point_of(int(state)) for state in (trail[0], self._record["goal"][0]))
         try:
-            return _optimum(self.world, start, goal)
+            return optimum(self.world, start, goal)
         except ProblemError:  # an edit has since walled in the very cell
             return None
 
@@ -438,7 +442,7 @@ def _check_optimal(optimal: Any) -> None:
         raise SpecError(f"optimal is the optimal cost, None or 'compute', not {shown(optimal)}")
 
 
-def _optimum(world: World, start: Any, goal: Any) -> float | None:
+def optimum(world: World, start: Any, goal: Any) -> float | None:
     """The optimal cost in the world as it is now."""
     reference = Agent("a*", world, start, goal).run()
     return reference.cost if reference.status == "reached" else None
@@ -527,7 +531,7 @@ def solve(
     every = countable("every, the ticks between changes,", changes.every, _RAREST_CHANGE)
     if not isinstance(world, Grid):
         raise WorldError("changes on a schedule are for grids; edit a graph between an agent's steps instead")
-    best = _optimum(world, start, goal) if optimal == "compute" else optimal
+    best = optimum(world, start, goal) if optimal == "compute" else optimal
     world = world.copy()
     changes.begin(world)
     walker = Agent(spec, world, start, goal, **options)

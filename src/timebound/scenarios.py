@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .episode import Agent
+from .episode import optimum
 from .errors import MapError, SpecError, WorldError, at_least, check_world
 from .text import shown
 from .worlds.map_files import read_scen
@@ -60,11 +60,12 @@ def problems(world: World, n: int, *, seed: int = 0, cost: tuple[float, float] |
     for _ in range(n):
         seen: list[float] = []
         for start, goal in _pairs(world, random, high):
-            agent = Agent("a*", world, world.point_of(start), world.point_of(goal)).run()
-            if agent.status == "reached":
-                seen.append(agent.cost)
-                if low <= agent.cost <= high:
-                    yield Problem(world.point_of(start), world.point_of(goal), agent.cost)
+            problem = world.point_of(start), world.point_of(goal)
+            best = optimum(world, *problem)
+            if best is not None:
+                seen.append(best)
+                if low <= best <= high:
+                    yield Problem(*problem, best)
                     break
         else:
             those = f"; the {len(seen)} solvable ones cost {min(seen):.4g} to {max(seen):.4g}" if seen else ""

@@ -307,6 +307,11 @@ class KnnPlanner(AgentCenteredPlanner):
             self.state = self.state._replace(candidates=self._room())
         self.state.query["stage"] = NEW
 
+    def details(self) -> dict[str, Any]:
+        """What the last query found: a ``record``, ``none``, or ``straight`` if the goal could be climbed to."""
+        query = self.state.query[0]
+        return {"answer": "record" if query["record"] >= 0 else "straight" if query["tried"] < 0 else "none"}
+
 
 def _size(room: Any) -> int:
     """Bytes of its arrays."""

@@ -17,7 +17,7 @@ from importlib import import_module
 
 from .. import __version__
 from ..errors import Error
-from .output import INTERRUPTED, MISTAKE, SOLVED, note
+from .output import INTERRUPTED, MISTAKE, SOLVED, last_words, note
 from .parser import Nothing, Parser
 
 __all__ = ["COMMANDS", "main"]
@@ -114,8 +114,15 @@ def _interruptible(work: Callable[[], int]) -> int:
         thread.join()
     except KeyboardInterrupt:
         # A kernel cannot be stopped from outside, only left behind.
-        sys.stderr.flush()
-        os._exit(INTERRUPTED)
+        try:
+            for speak in last_words:
+                speak()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except Error as error:
+            note(str(error))
+        finally:  # also if it is interrupted again
+            os._exit(INTERRUPTED)
     if failure:
         raise failure[0]
     return outcome[0]

@@ -6,13 +6,16 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError
 from ..text import printable, some
 from .output import SOLVED, Bar, check_output, note, print_json, print_text, say
 from .parser import add_command, json_option
-from .race import caption, race_options, setting_of, tasks_of
+from .race import caption, export_rows, keeper_in, race_of, race_options, run_race
+
+if TYPE_CHECKING:
+    from ..lab.race import Race
 
 
 def add_to(commands: Any) -> None:
@@ -39,38 +42,54 @@ lag: ticks before the first move; back: back-moves; re-vis.: revisits.""",
     parser.add_argument("--non-optimal", action="store_true", help="count moves on no optimal path (slower)")
     parser.add_argument("--csv", metavar="FILE", help="write the records, a line per problem and algorithm")
     parser.add_argument("--png", metavar="FILE", help="draw states per move against suboptimality")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", help="keep runs there: stopped, the same command goes on where it was"
+    )
     json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     check_output("--png", options.png, ".png", *options.paths)
     check_output("--csv", options.csv, ".csv", *options.paths)
-    from ..lab import bench
+    from ..lab.experiment import cross
 
     specs = options.algorithm or ["a*"]
     for spec in specs:
         if Path(spec).suffix.lower() in (".map", ".scen", ".npy", ".gr"):
             raise SpecError(f"{spec} is a file, and -a takes algorithms; name the files first, then -a")
-    entries = bench.cross(specs, options.budget.split(","))
     with Bar() as bar:
-        tasks = tasks_of(options, bar)
-        setting = setting_of(options, non_optimal=options.non_optimal)
-        records = bench.run(tasks, entries, setting, jobs=options.jobs, progress=bar)
-    summary = bench.summarise(records)
-    passed_over = sum(task.passed_over for task in tasks)
+        race = race_of(options, cross(specs, options.budget.split(",")), bar, non_optimal=options.non_optimal)
+        with keeper_in(options.output) as keeper:
+            rows = run_race(race, keeper, options, bar, lambda rows: _tell(race, rows, options))
+    _tell(race, rows, options)
+    return SOLVED
+
+
+def _tell(race: Race, rows: list[dict[str, Any]], options: argparse.Namespace) -> None:
+    """The table, and whatever files were asked for."""
+    from ..lab.race import write_csv
+    from ..lab.summary import circumstances, doubtful, format_table, summarise
+
+    records = race.records(rows)
+    summary = summarise(records)
+    passed_over = sum(task.passed_over for task in race.tasks)
     if options.csv:
-        bench.write_csv(options.csv, records)
+        write_csv(options.csv, records)
     if options.json:
-        print_json({"records": records, "summary": summary, "passed_over": passed_over})
+        partial = {"partial": True} if len(rows) < len(race.runs) else {}
+        print_json({"records": records, "summary": summary, "passed_over": passed_over, **partial})
     else:
-        print_text(caption(tasks))
-        print_text(bench.format_table(summary))
-        print_text(_how_it_was_made(bench.circumstances(records)))
+        print_text(caption(race.tasks))
+        if len(rows) < len(race.runs):
+            print_text(f"partial: {len(rows):,} of {len(race.runs):,} runs")
+        print_text(format_table(summary))
+        if records:
+            print_text(_how_it_was_made(circumstances(records)))
     if passed_over:
         note(f"{some(passed_over, 'problem')} passed over: start or goal in a wall")
-    doubtful = bench.doubtful(records)
-    if doubtful:
-        note(f"the optimum listed in the .scen file is off for {some(doubtful, 'problem')}: use --recompute")
+    wrong = doubtful(records)
+    if wrong:
+        note(f"the optimum listed in the .scen file is off for {some(wrong, 'problem')}: use --recompute")
     if options.png:
         from ..pictures import save
 
@@ -78,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
     for file in (options.csv, options.png):
         if file:
             say(f"wrote {printable(file)}", options)
-    return SOLVED
+    export_rows(rows, options)
 
 
 def _how_it_was_made(facts: dict[str, str]) -> str:

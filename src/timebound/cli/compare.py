@@ -9,7 +9,7 @@ from typing import Any
 from ..text import printable
 from .output import SOLVED, Bar, print_json, print_text, results_folder
 from .parser import add_command, json_option
-from .race import caption, race_options, setting_of, tasks_of
+from .race import caption, export_rows, keeper_in, race_of, race_options, run_race
 
 
 def add_to(commands: Any) -> None:
@@ -33,34 +33,30 @@ examples:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..atomic import write_whole
-    from ..lab import bench
     from ..lab.compare import compare, differences
-    from ..lab.report import html, markdown
+    from ..lab.experiment import cross
+    from ..lab.race import write_csv
+    from ..lab.report import write
+    from ..lab.summary import format_table, summarise
 
-    entries = bench.cross(options.algorithm or ["a*"], options.budget.split(","))
     folder = Path(options.output)
     with Bar() as bar:
-        tasks = tasks_of(options, bar)
-        with results_folder(folder):
-            records = bench.run(tasks, entries, setting_of(options), jobs=options.jobs, progress=bar)
-    document = compare(records, caption(tasks) + ".")
-    pictures = {}
-    for number, chart in enumerate(chart for section in document.sections for chart in section.finding.charts):
-        write_whole(folder / f"chart-{number + 1}.svg", chart.svg(alone=True))
-        pictures[chart.title] = f"chart-{number + 1}.svg"
-    write_whole(folder / "report.html", html(document))
-    write_whole(folder / "report.md", markdown(document, pictures))
-    bench.write_csv(folder / "runs.csv", records)
+        race = race_of(options, cross(options.algorithm or ["a*"], options.budget.split(",")), bar)
+        with results_folder(folder), keeper_in(folder, must=False) as keeper:
+            rows = run_race(race, keeper, options, bar, lambda rows: None)
+    records = race.records(rows)
+    document = compare(records, caption(race.tasks) + ".")
+    write(document, folder, lambda number, _: f"chart-{number}.svg")
+    write_csv(folder / "runs.csv", records)
+    export_rows(rows, options)
     if options.json:
         from dataclasses import asdict
 
-        summary = bench.summarise(records)
         found = [asdict(one) for one in differences(records)]
-        print_json({"summary": summary, "differences": found, "report": str(folder / "report.html")})
+        print_json({"summary": summarise(records), "differences": found, "report": str(folder / "report.html")})
         return SOLVED
-    print_text(caption(tasks))
-    print_text(bench.format_table(bench.summarise(records)))
+    print_text(caption(race.tasks))
+    print_text(format_table(summarise(records)))
     for section in document.sections[:2]:
         print_text(f"{section.title.lower()}: {printable(section.finding.because)}")
     print_text(f"wrote {printable(str(folder / 'report.html'))} (also report.md, runs.csv)")

@@ -46,7 +46,10 @@ def run(options: argparse.Namespace) -> int:
     from ..algorithms import REGISTRY
     from ..atomic import make_folder
     from ..episode import solve
-    from ..lab import bench
+    from ..lab.experiment import cross
+    from ..lab.race import Race
+    from ..lab.summary import format_table, summarise
+    from ..lab.tasks import collect
     from ..warmup import warm
     from ..worlds.generate import caves
     from ..worlds.grid import Grid
@@ -65,12 +68,14 @@ def run(options: argparse.Namespace) -> int:
     note(f"getting {len(rivals)} algorithms ready")
     warm(report, kinds=["grid"], algorithms=rivals)
     Grid(cells).save(map_path)
-    tasks = bench.collect([map_path], count=options.problems, seed=options.seed)
-    entries = bench.cross([rival.name for rival in rivals if not rival.real_time], [None])
-    entries += bench.cross([rival.name for rival in rivals if rival.real_time], [100])
+    tasks = collect([map_path], count=options.problems, seed=options.seed)
+    entries = cross([rival.name for rival in rivals if not rival.real_time], [None])
+    entries += cross([rival.name for rival in rivals if rival.real_time], [100])
     with Bar() as bar:
-        records = bench.run(tasks, entries, progress=bar)
-    summary = bench.summarise(records)
+        race = Race(tasks, entries)
+        race.get_ready()
+        records = race.records(race.run(progress=bar))
+    summary = summarise(records)
     world = tasks[0].opened.world
     longest = max(tasks[0].problems, key=lambda problem: problem.optimal or 0.0)
     paths = {
@@ -83,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         print_json({**files, "records": records, "summary": summary})
     else:
         print_text(caption(tasks))
-        print_text(bench.format_table(summary))
+        print_text(format_table(summary))
         print_text(f"the map: {printable(str(map_path))}")
         print_text(f"the paths of its longest problem: {printable(str(picture_path))}")
     return SOLVED

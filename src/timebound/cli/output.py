@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import wrap
@@ -21,7 +21,9 @@ __all__ = [
     "SOLVED",
     "UNSOLVED",
     "Bar",
+    "check_exports",
     "check_output",
+    "last_words",
     "note",
     "paragraph",
     "print_json",
@@ -44,6 +46,10 @@ class Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take it off the screen."""
         if self._bar is not None:
             self._bar.close()
 
@@ -51,7 +57,7 @@ class Bar:
         if what != self._what:
             from tqdm import tqdm
 
-            self.__exit__()
+            self.close()
             self._what = what
             self._bar = tqdm(total=total, desc=what, disable=None, leave=False, ncols=79)
         self._bar.update(done - self._bar.n)
@@ -82,6 +88,20 @@ def check_output(option: str, file: str | None, ending: str | None, *inputs: str
         from ..pictures import require
 
         require()
+
+
+def check_exports(files: Sequence[str], *inputs: str) -> None:
+    """The same for the files of ``--export``."""
+    if files:
+        from ..lab.store import check_export
+
+        for file in files:
+            check_export(file)
+            check_output("--export", file, None, *inputs)
+
+
+last_words: list[Callable[[], None]] = []
+"""What a command does when it is interrupted, in the thread that waits while its work goes on in another."""
 
 
 def _same_file(one: Path, other: Path) -> bool:

@@ -17,6 +17,7 @@ __all__ = [
     "add_command",
     "cost_range",
     "episode_options",
+    "export_option",
     "jobs_of",
     "json_option",
     "number",
@@ -144,6 +145,11 @@ def shape(text: str) -> tuple[int, int]:
 def json_option(parser: argparse.ArgumentParser) -> None:
     """Every command has it."""
     parser.add_argument("--json", action="store_true", help="print JSON (field names: docs/cli.md)")
+
+
+def export_option(parser: argparse.ArgumentParser) -> None:
+    """Records for other programs."""
+    parser.add_argument("--export", metavar="FILE", action="append", default=[], help=".parquet or .csv of all records")
 
 
 def worker_options(parser: argparse.ArgumentParser) -> None:

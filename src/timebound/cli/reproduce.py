@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from ..errors import Error
 from ..lab.papers import PAPERS, TO_COME
 from ..text import printable, some
-from .output import SOLVED, Bar, check_output, note, print_json, print_text, say
-from .parser import add_command, jobs_of, json_option, worker_options
+from .output import SOLVED, Bar, check_exports, note, print_json, print_text, say
+from .parser import add_command, export_option, jobs_of, json_option, worker_options
 
 
 def add_to(commands: Any) -> None:
@@ -46,7 +45,7 @@ report writes the report of what has been run so far.""",
     parser.add_argument(
         "--steps", metavar="STEP[,STEP]", default="plan,prepare,run,report", help="default: %(default)s"
     )
-    parser.add_argument("--export", metavar="FILE", action="append", default=[], help=".parquet or .csv of all records")
+    export_option(parser)
     parser.add_argument("-o", "--output", metavar="FOLDER", help="default: timebound-PAPER")
     json_option(parser)
 
@@ -62,10 +61,7 @@ def run(options: argparse.Namespace) -> int:
     for step in steps:
         if step not in STEPS:
             raise Error(f"there is no step {step!r}; the steps are {', '.join(STEPS)}")
-    for file in options.export:
-        if Path(file).suffix.lower() not in (".parquet", ".csv"):
-            raise Error(f"records are exported to a .parquet or .csv file, not to {file}")
-        check_output("--export", file, Path(file).suffix)
+    check_exports(options.export)
     maps, jobs = Maps.at(options.maps), jobs_of(options)
     folder = make_folder(options.output or f"timebound-{options.paper}")
     with Bar() as bar:

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     check_output("--png", options.png, ".png", options.map)
     from ..algorithms import parse_spec
     from ..episode import solve
-    from ..lab.bench import database_for
+    from ..lab.database_files import database_for
     from ..worlds.from_file import open_world
 
     rules = {name: getattr(options, name) for name in ("connectivity", "corners", "diagonal", "threshold")}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
-__all__ = ["COLUMNS", "Column", "deterministic"]
+__all__ = ["COLUMNS", "MEASURES", "Column", "deterministic"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Column:
     better: int = 0  # -1: less is better, +1: more is better, 0: neither
     digits: int = 2
     timed: bool = False  # differs from run to run
+    of_solved: bool = False  # says how good a whole walk was: one that did not arrive has none
 
     def summary(self, values: Iterable[Any]) -> float | None:
         """The column's values as one number; None if there are none.
@@ -70,10 +71,10 @@ def _columns() -> dict[str, Column]:
         Column("answer", "VARCHAR", "what the database said"),
     ]
     measures = [
-        Column("suboptimality", "DOUBLE", "cost / optimal", better=-1, digits=3),
+        Column("suboptimality", "DOUBLE", "cost / optimal", better=-1, digits=3, of_solved=True),
         Column("optimal", "DOUBLE", "optimal cost", digits=2),
-        Column("cost", "DOUBLE", "solution cost", better=-1, digits=1),
-        Column("moves", "BIGINT", "moves", better=-1, digits=1),
+        Column("cost", "DOUBLE", "solution cost", better=-1, digits=1, of_solved=True),
+        Column("moves", "BIGINT", "moves", better=-1, digits=1, of_solved=True),
         Column("waits", "BIGINT", "ticks without a move", better=-1, digits=1),
         Column("first_move_lag", "BIGINT", "ticks before the first move", better=-1, digits=1),
         Column("expansions", "BIGINT", "states expanded", better=-1, digits=0),
@@ -105,6 +106,16 @@ def _columns() -> dict[str, Column]:
 
 COLUMNS: dict[str, Column] = _columns()
 """Every column, by name, in the order of the table."""
+
+MEASURES: dict[str, tuple[str, str]] = {
+    name: (name, name)
+    for name in (
+        *("suboptimality", "cost", "moves", "waits", "first_move_lag", "expansions", "states_per_move"),
+        *("learning_expansions", "back_moves", "non_optimal_moves", "back_moves_percent", "revisits", "restarts"),
+        *("astray", "microseconds_per_move", "planning_seconds", "memory_states", "memory_bytes"),
+    )
+} | {"states_per_move": ("states_per_move_mean", "states_per_move_max")}
+"""What a race is summed up by: the column that its mean and median are of, and the one that its maximum is of."""
 
 
 def deterministic(names: Sequence[str] = tuple(COLUMNS)) -> list[str]:

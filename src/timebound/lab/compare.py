@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .bench import circumstances, short, summarise
 from .charts import Chart, Series
 from .columns import COLUMNS
 from .report import Document, Finding, Section, Table
+from .summary import circumstances, short, summarise
 
 __all__ = ["Difference", "compare", "differences", "pareto"]
 

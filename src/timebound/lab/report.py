@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from ..atomic import make_folder, write_whole
 from ..text import in_html as escape
 from ..text import in_markdown, paragraph_in_markdown
 from .charts import Chart
@@ -20,6 +22,7 @@ __all__ = [
     "Table",
     "html",
     "markdown",
+    "write",
 ]
 
 REPRODUCED, DIFFERS, CANNOT_TELL, BEYOND = "reproduced", "differs", "cannot tell", "beyond the paper"
@@ -97,6 +100,18 @@ nav ol{padding-left:1.2rem}a{color:inherit}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--band:#eee}
 section,figure,table{break-inside:avoid}main{max-width:none}nav{display:none}}
 """
+
+
+def write(document: Document, folder: Path, picture: Callable[[int, str], str]) -> None:
+    """Write report.html, report.md and a file for each chart; ``picture`` names it, by its number and title."""
+    pictures = {}
+    for number, chart in enumerate(chart for section in document.sections for chart in section.finding.charts):
+        pictures[chart.title] = picture(number + 1, chart.title)
+        file = folder / pictures[chart.title]
+        make_folder(file.parent)
+        write_whole(file, chart.svg(alone=True))
+    write_whole(folder / "report.html", html(document))
+    write_whole(folder / "report.md", markdown(document, pictures))
 
 
 def html(document: Document) -> str:

@@ -6,32 +6,31 @@ import re
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..atomic import make_folder, write_whole
 from ..errors import Error, at_least, nearest
 from ..text import some
 from ..warmup import warm
-from ..workers import Progress, on_dask, on_threads
-from .experiment import Run, WorldSource, chunks, code_digest, plan, run_chunk
+from ..workers import Progress
+from .engine import Commits, code_digest, not_made, run
+from .experiment import Run, WorldSource, plan
 from .paper import NORMAL, Data, Maps, Paper, nothing
 from .papers import PAPERS, TO_COME
 from .recipes import Recipe, make, note_of, usable, warm_up
-from .report import CANNOT_TELL, Document, Finding, Section, html, markdown
+from .report import CANNOT_TELL, Document, Finding, Section, write
 from .store import Store
+from .summary import made_with
 
 __all__ = ["STEPS", "Outcome", "find", "reproduce"]
 
 STEPS = ("plan", "prepare", "run", "report")
 _CHUNK_SECONDS = 2.0  # what a chunk should take, so that a crash costs little and commits cost nothing
 _CHUNK_MOST = 2048
-_COMMIT_SECONDS = 1.0  # small chunks share a commit: one takes 10 to 80 ms
-_LONG_SECONDS = 0.5  # a chunk that took so long has one of its own, at once
 
 Say = Callable[[str], None]
 
@@ -42,7 +41,7 @@ def find(name: str) -> Paper:
         raise Error(f"the experiments of {name!r} are still to come: {TO_COME[name]}; there are {', '.join(PAPERS)}")
     if name not in PAPERS:
         raise Error(f"there is no paper {name!r}; {nearest(name, PAPERS)}")
-    return import_module(f".papers.{name}", __package__).PAPER
+    return import_module(f".papers.{name.replace('-', '_')}", __package__).PAPER
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,10 @@ def reproduce(
                 progress(number, len(sweeps), "sweeps planned")
             planned[sweep.name] = list(plan(sweep, lambda key, draw: _remembered(store, key, draw)))
         everything = {run.key: run for runs in planned.values() for run in runs}
-        todo = _missing(store, everything)
+        todo = not_made(store, everything.values())
         say(f"{paper.name}, {scale}: {len(everything):,} runs, {len(everything) - len(todo):,} of them made before")
-        wanted = {(run.digest, run.database): run.world for run in everything.values() if run.database is not None}
+        recipes = [(run.digest, run.database, run.world) for run in everything.values()]
+        wanted = {(digest, one): world for digest, one, world in recipes if isinstance(one, Recipe)}
         files = folder / "databases"
         if "prepare" in steps:
             _prepare(wanted, todo, files, jobs, dask, say, progress)
@@ -92,17 +92,10 @@ def reproduce(
             return Outcome(folder, len(everything), {}, 0)
         rows = {row["key"]: row for row in store.rows()}
         data = {name: [rows[run.key] for run in runs if run.key in rows] for name, runs in planned.items()}
-        left = len(_missing(store, everything))
+        left = len(not_made(store, everything.values()))
         notes = [note_of(recipe.file(files, digest), recipe) for digest, recipe in wanted]
         document = _document(paper, data, [note for note in notes if note], scale, maps, left)
-    pictures = {}
-    for section in document.sections:
-        for chart in section.finding.charts:
-            name = re.sub(r"[^a-z0-9]+", "-", chart.title.lower()).strip("-") + ".svg"
-            write_whole(make_folder(folder / "figures") / name, chart.svg(alone=True))
-            pictures[chart.title] = f"figures/{name}"
-    write_whole(folder / "report.html", html(document))
-    write_whole(folder / "report.md", markdown(document, pictures))
+    write(document, folder, lambda _, title: f"figures/{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')}.svg")
     verdicts = {section.number: section.finding.verdict for section in document.sections}
     return Outcome(folder, len(everything), verdicts, len(document.errors))
 
@@ -113,11 +106,6 @@ def _remembered(store: Store, key: str, draw: Callable[[], Any]) -> Any:
         drawn = draw()
         store.keep_drawn(key, drawn)
     return drawn
-
-
-def _missing(store: Store, everything: Mapping[str, Run]) -> list[Run]:
-    done = store.keys()
-    return [run for key, run in everything.items() if key not in done]
 
 
 def _prepare(
@@ -165,7 +153,7 @@ def _prepare(
 def _run(
     store: Store, todo: list[Run], files: Path, jobs: int, dask: str | None, say: Say, progress: Progress | None
 ) -> None:
-    needed = {run.database.file(files, run.digest) for run in todo if run.database is not None}
+    needed = {one.database.file(files, one.digest) for one in todo if one.database is not None}
     absent = sum(not file.is_file() for file in needed)
     if absent:
         raise Error(f"{some(absent, 'database')} must be made before the runs: add the step prepare")
@@ -174,47 +162,25 @@ def _run(
     warm(kinds=("grid",))  # before any thread or worker asks for them all at once
     # One run of each kind first: they count, and they tell what the rest will take.
     kinds: dict[tuple[Any, ...], list[Run]] = {}
-    for run in todo:
-        kind = run.spec, run.budget, run.kind, run.setting.change_rate, run.database, run.blocked
-        kinds.setdefault(kind, []).append(run)
+    for one in todo:
+        kind = one.spec, one.budget, one.kind, one.setting.change_rate, one.database, one.blocked
+        kinds.setdefault(kind, []).append(one)
     seconds: dict[str, float] = {}
     probe = [group[0] for group in kinds.values()]
-    records = _made(store, chunks(probe, 8, jobs, folder), jobs, dask, len(probe), "kinds of run tried", progress)
-    for record in records:
+    commits = Commits(store)
+    how: dict[str, Any] = {"jobs": jobs, "dask": dask, "databases": folder, "progress": progress}
+    for record in run(probe, commits, size=8, what="kinds of run tried", **how):
         seconds[record["key"]] = record["wall_seconds"]
     each = {kind: seconds[group[0].key] for kind, group in kinds.items()}
     ahead = sum((len(group) - 1) * each[kind] for kind, group in kinds.items())
-    tried = {run.key for run in probe}  # one that ended in an error would end so again
-    rest = [run for run in _missing(store, {run.key: run for run in todo}) if run.key not in tried]
+    tried = {one.key for one in probe}  # one that ended in an error would end so again
+    rest = [one for one in not_made(store, todo) if one.key not in tried]
     if not rest:
         return
     say(f"{len(rest):,} runs to make, about {_duration(ahead / jobs)} with {some(jobs, 'job')}")
     size = max(1, min(_CHUNK_MOST, round(_CHUNK_SECONDS * len(rest) / max(ahead, 1e-9))))
-    for _ in _made(store, chunks(rest, size, jobs, folder), jobs, dask, len(rest), "runs", progress):
+    for _ in run(rest, commits, size=size, **how):
         pass
-
-
-def _made(
-    store: Store, todo: Sequence[Any], jobs: int, dask: str | None, total: int, what: str, progress: Progress | None
-) -> Iterator[dict[str, Any]]:
-    done = 0
-    made = on_threads(run_chunk, todo, jobs) if dask is None else on_dask(run_chunk, todo, dask, jobs)
-    waiting: list[dict[str, Any]] = []
-    before = committed = time.monotonic()
-    try:
-        for records in made:
-            waiting += records
-            now = time.monotonic()
-            if now - before > _LONG_SECONDS or now - committed > _COMMIT_SECONDS:
-                store.add(waiting)  # what is committed is never run again
-                waiting, committed = [], time.monotonic()
-            done += len(records)
-            if progress is not None:
-                progress(done, total, what)
-            yield from records
-            before = time.monotonic()
-    finally:
-        store.add(waiting)
 
 
 def _document(
@@ -250,23 +216,11 @@ def _document(
         intro.append(f"The records come from {len(codes)} versions of the code; a new folder makes them anew.")
     elif codes and codes != [code_digest()]:
         intro.append("The records were made by another version of the code; a new folder makes them anew.")
-    threads = sorted({row["jobs"] for row in rows if row["jobs"]})
     maps_used = sorted({row["map"] for row in rows})
     facts = {
         "size": f"{scale}: {len(rows):,} runs on {len(maps_used)} maps",
         "maps": ", ".join(maps_used),
-        "machine": "; ".join(sorted({row["machine"] for row in rows if row["machine"]})),
-        "threads": ", ".join(map(str, threads)) + (" (times are better taken with 1)" if threads != [1] else ""),
-        "versions": "; ".join(
-            sorted(
-                {
-                    f"timebound {row['timebound_version']}, Python {row['python_version']}, "
-                    f"NumPy {row['numpy_version']}, Numba {row['numba_version']}"
-                    for row in rows
-                    if row["timebound_version"]
-                }
-            )
-        ),
+        **made_with(rows),
         "code": ", ".join(codes) + _commit(),
         "search time": f"{_duration(sum(row['planning_seconds'] or 0 for row in rows))} in all",
         "databases": f"{len(databases)} made in {_duration(sum(n['wall_seconds'] or 0 for n in databases))}",

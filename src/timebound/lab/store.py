@@ -16,7 +16,7 @@ from ..errors import Error, MapError
 from ..text import FORMULA_STARTS, printable
 from .columns import COLUMNS
 
-__all__ = ["Store"]
+__all__ = ["Memory", "Store", "check_export", "export"]
 
 _IN_USE = re.compile(r"could not set lock|used by another process", re.IGNORECASE)
 _DENIED = re.compile(r"permission denied|access is denied|read-only file system|is a directory", re.IGNORECASE)
@@ -26,6 +26,7 @@ _NO_ROOM = re.compile(
 )
 _NEWER = re.compile(r"database file with version number|newer (duckdb )?version|serialization version", re.IGNORECASE)
 _CSV = "FORMAT csv"
+_FORMS = {".parquet": "FORMAT parquet", ".csv": f"{_CSV}, HEADER"}
 _LONGEST = 250  # characters of DuckDB's own words that a sentence quotes
 
 # Of the ways in that were tried, one JSON text is quick and right with every DuckDB from 1.1 on: arrays need pandas in
@@ -39,16 +40,19 @@ _ADD = "INSERT OR REPLACE INTO runs ({names}) SELECT {columns} FROM (SELECT from
 
 
 class Store:
-    """Records in a DuckDB file, one row per run, told apart by their key."""
+    """Records in a DuckDB file, one row per run, told apart by their key. Without a path it is gone when closed."""
 
-    def __init__(self, path: str | Path) -> None:
+    lasting = True
+
+    def __init__(self, path: str | Path | None) -> None:
         try:
             import duckdb
         except ImportError:
             raise Error("the lab keeps its records in DuckDB: pip install 'timebound[lab]'") from None
-        self.path = Path(path)
+        self.path = Path(":memory:" if path is None else path)
         self._failure = ""  # why nothing can be written any more
-        make_folder(self.path.parent)
+        if path is not None:
+            make_folder(self.path.parent)
         with self._told():
             self._connection = duckdb.connect(str(self.path))
         try:
@@ -167,9 +171,8 @@ class Store:
     def export(self, path: str | Path) -> None:
         """Write all records to a ``.parquet`` or ``.csv`` file, whole or not at all."""
         file = Path(path)
-        form = {".parquet": "FORMAT parquet", ".csv": f"{_CSV}, HEADER"}.get(file.suffix.lower())
-        if form is None:
-            raise MapError(f"records are exported to a .parquet or .csv file, not to {file.name}")
+        check_export(file)
+        form = _FORMS[file.suffix.lower()]
         if not file.absolute().parent.is_dir():
             raise Error(f"cannot write {file}: there is no folder {file.parent}")
         columns = ", ".join(_harmless(name, kind) for name, kind in self._kinds()) if form.startswith(_CSV) else "*"
@@ -187,6 +190,41 @@ class Store:
     def _kinds(self) -> list[tuple[str, str]]:
         with self._told():
             return self._connection.execute("SELECT column_name, column_type FROM (DESCRIBE runs)").fetchall()
+
+
+class Memory:
+    """The same without DuckDB and without a file: records are kept while the process lasts."""
+
+    lasting = False
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    def keys(self) -> set[str]:
+        """What has been run, and did not end in an error."""
+        return {key for key, row in self._rows.items() if row["error"] is None}
+
+    def add(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Keep records. One with a key that is there already takes its place."""
+        self._rows |= {record["key"]: dict(record) for record in records}
+
+    def rows(self, keys: Iterable[str] | None = None) -> list[dict[str, Any]]:
+        """Records with the given keys, in that order, or all."""
+        return [self._rows[key] for key in (self._rows if keys is None else keys) if key in self._rows]
+
+
+def export(rows: Sequence[Mapping[str, Any]], files: Iterable[str | Path]) -> None:
+    """Write rows to ``.parquet`` or ``.csv`` files, each whole or not at all."""
+    with Store(None) as store:
+        store.add(rows)
+        for file in files:
+            store.export(file)
+
+
+def check_export(file: str | Path) -> None:
+    """Refuse a file that records cannot be exported to."""
+    if Path(file).suffix.lower() not in _FORMS:
+        raise MapError(f"records are exported to a .parquet or .csv file, not to {Path(file).name}")
 
 
 def _words_of(problem: BaseException | None, file: Path) -> str:

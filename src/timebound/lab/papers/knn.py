@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..bench import Setting
 from ..charts import Chart, Series
-from ..experiment import Sweep, WorldSource
+from ..experiment import Setting, Sweep, WorldSource
 from ..paper import FULL, QUICK, Data, Item, Maps, Rows
 from ..recipes import Recipe
 from ..report import BEYOND, CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table

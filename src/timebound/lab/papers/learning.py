@@ -6,10 +6,12 @@ from statistics import fmean, median
 
 import numpy as np
 
-from ..bench import Setting
-from ..experiment import Sweep, WorldSource
+from ..experiment import Setting, Sweep, WorldSource
 from ..paper import FULL, QUICK, Data, Item, Maps, Paper
 from ..report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
+
+TITLE = "LRTA*, LSS-LRTA* and daLSS-LRTA* beside HOG2's figures"
+PLACE = 3
 
 FRONTIER = "k-lrta*:commit=frontier"
 AVOIDING = "k-lrta*:commit=frontier,avoid=true"

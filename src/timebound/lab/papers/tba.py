@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from ..bench import Setting
 from ..charts import Chart, Series
-from ..experiment import Sweep, WorldSource
+from ..experiment import Setting, Sweep, WorldSource
 from ..paper import FULL, QUICK, Data, Item, Maps, Paper, Rows, falling
 from ..report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
+
+TITLE = "TBA*: Time-Bounded A* (2009)"
+PLACE = 1
 
 R = (10, 25, 50, 75, 100, 200, 500, 1000)
 EARLY = dict(zip(R, (3.83, 2.10, 1.49, 1.31, 1.21, 1.09, 1.03, 1.01), strict=True))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
-from ..bench import Setting
 from ..charts import Chart, Series
-from ..experiment import Sweep, WorldSource
+from ..experiment import Setting, Sweep, WorldSource
 from ..paper import FULL, QUICK, Data, Item, Maps, Paper, Rows, falling
 from ..report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
+
+TITLE = "Time-Bounded Best-First Search (2014)"
+PLACE = 2
 
 WEIGHTS = (1.0, 1.4, 1.8, 2.2, 2.6, 3.0)
 SMALL_K = (1, 4, 16, 64, 256)
