@@ -6,7 +6,9 @@ import math
 import struct
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numba
 import numpy as np
@@ -15,10 +17,15 @@ from hypothesis import strategies as st
 
 import timebound as tb
 from naive.worlds import NaiveGraph, NaiveGrid, NaivePuzzle
+from timebound import episode
 from timebound.algorithms import parse_spec
 from timebound.errors import MapError
 
 COMPILED = not numba.config.DISABLE_JIT
+
+# The file that HOWTO.md shows.
+HOWTO = (Path(tb.__file__).parent / "algorithms" / "HOWTO.md").read_text(encoding="utf-8")
+HOWTO = HOWTO.partition("```python\n")[2].partition("```")[0]
 
 SQRT2 = math.sqrt(2)
 CORNERS = ("never", "one", "always")
@@ -150,3 +157,28 @@ def png(columns: int, rows: int, packed: bytes = b"") -> bytes:
 
     header = struct.pack(">IIBBBBB", columns, rows, 1, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+
+
+MOST_MOVES, MOST_TICKS, MOST_CALLS = 20_000, 50_000, 1_000
+
+
+def bounded(name: str, world: Any, start: Any, goal: Any, *, optimal: Any = None, **options: Any) -> tb.Result:
+    """What ``tb.solve`` returns; but an algorithm that never ends fails here, by its name, and nothing hangs."""
+    agent = tb.agent(name, world, start, goal, **{"move_limit": MOST_MOVES, **options})
+    calls = 0
+
+    def wind(*clock: Any) -> None:
+        nonlocal calls
+        calls += 1  # of the kernel: after NEEDS_ROOM and NOT_YET it is called again in the same tick
+        assert calls < MOST_CALLS, f"{name} asks for more room, or more time, again and again in tick {agent.ticks}"
+        plain(*clock)
+
+    plain = episode.wind
+    with mock.patch.object(episode, "wind", wind):
+        agent.run(MOST_TICKS)
+    assert agent.done, (
+        f"{name} neither arrives nor finds that there is no way: {agent.moves} moves in {MOST_TICKS} ticks"
+    )
+    result = agent.result(optimal)
+    assert "move_limit" in options or result.status != "move-limit", f"{name} has not arrived after {MOST_MOVES} moves"
+    return result

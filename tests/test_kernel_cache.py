@@ -112,7 +112,6 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "tiny.py").write_text(TINY)
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    jit._stamp.cache_clear()
     return tmp_path
 
 
@@ -183,7 +182,6 @@ def test_an_index_that_is_damaged_while_a_kernel_is_compiled(tiny: Path) -> None
 
     use(tiny)
     (tiny / "tiny.py").write_text(TINY.replace("2 * x", "x + x"))
-    jit._stamp.cache_clear()
     before = jit.on_compile(damage)
     try:
         space: dict = {}
@@ -219,7 +217,6 @@ def test_old_code_is_not_run_after_an_interrupted_save(tiny: Path) -> None:
     use(tiny)
     codes = {name: data for name, data in kept(tiny).items() if name.endswith(".nbc")}
     (tiny / "tiny.py").write_text(TINY.replace("2 * x", "3 * x"))
-    jit._stamp.cache_clear()
     assert use(tiny) == [12, 4.5, ["twice", "twice"]]
     for name, data in codes.items():
         (tiny / "__pycache__" / name).write_bytes(data)
@@ -243,7 +240,6 @@ def test_a_warm_cache_that_cannot_be_written_is_used(
         assert use(tiny) == FOUND
         # What it lacks is kept at home, if there is one.
         (tiny / "tiny.py").write_text(TINY.replace("2 * x", "3 * x"))
-        jit._stamp.cache_clear()
         assert use(tiny) == [12, 4.5, ["twice", "twice"]]
         assert use(tiny) == [12, 4.5, [] if home else ["twice", "twice"]]
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import timebound as tb
-from helpers import COMPILED, companion, points, shuffled
+from helpers import COMPILED, HOWTO, bounded, companion, points, shuffled
 from timebound.algorithms import REGISTRY, parse_spec
 
 GAP = np.array([[1, 1, 0, 1], [1, 1, 0, 1], [1, 1, 0, 1]])
@@ -63,8 +63,8 @@ def test_reaches_the_goal_within_its_budget(name: str, kind: str, budget: int | 
             tb.solve(world, *tasks[0], name, **companion(name, world))
         return
     for start, goal in tasks:
-        result = tb.solve(world, start, goal, name, **companion(name, world), budget=budget, optimal="compute")
-        assert result.status == "reached"
+        result = bounded(name, world, start, goal, **companion(name, world), budget=budget, optimal="compute")
+        assert result.status == "reached", f"{name}: {result.status}"
         check_record(world, result, start, goal, budget)
         assert result.suboptimality >= 1 - 1e-12
         assert result.optimal == tb.solve(world, start, goal, "dijkstra").cost
@@ -79,8 +79,8 @@ def test_says_when_there_is_no_way(name: str, kind: str, budget: int | None) -> 
     world = make()
     if refused(name, world):
         return
-    result = tb.solve(world, start, goal, name, **companion(name, world), budget=budget)
-    assert result.status == "unreachable"
+    result = bounded(name, world, start, goal, **companion(name, world), budget=budget)
+    assert result.status == "unreachable", f"{name}: {result.status}"
     check_record(world, result, start, points(result.path)[-1], budget)
 
 
@@ -122,11 +122,11 @@ def test_start_is_goal(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", REGISTRY)
 def test_move_limit(name: str) -> None:
     world = tb.Grid(np.ones((1, 6)))
-    result = tb.solve(world, (0, 0), (0, 5), name, **companion(name, world), move_limit=2)
+    result = bounded(name, world, (0, 0), (0, 5), **companion(name, world), move_limit=2)
     assert result.status == "move-limit"
     assert result.moves == 2
     # A goal reached with the last move is reached.
-    assert tb.solve(world, (0, 0), (0, 5), name, **companion(name, world), move_limit=5).status == "reached"
+    assert bounded(name, world, (0, 0), (0, 5), **companion(name, world), move_limit=5).status == "reached"
     for wrong in (0, -1, 1.5, "3"):
         with pytest.raises(tb.SpecError, match="move_limit must be a whole number"):
             tb.solve(world, (0, 0), (0, 5), name, **companion(name, world), move_limit=wrong)
@@ -136,7 +136,7 @@ def test_move_limit(name: str) -> None:
 @pytest.mark.parametrize("budget", ["1us", "2ms", "0.5ms"])
 def test_time_budgets_finish(name: str, budget: str) -> None:
     world = tb.Grid(np.ones((6, 6)))
-    result = tb.solve(world, (0, 0), (5, 3), name, **companion(name, world), budget=budget)
+    result = bounded(name, world, (0, 0), (5, 3), **companion(name, world), budget=budget)
     assert result.status == "reached"
     assert len(result.expansions_per_move) == result.moves + result.waits
 
@@ -306,67 +306,13 @@ def test_the_smallest_time_is_not_unlimited() -> None:
     assert tb.solve(world, (0, 0), (19, 7), "dijkstra", budget="0.0001us").waits > 0
 
 
-NEWCOMER = '''
-"""Steps to the neighbour that looks best, and remembers nothing."""
-
-from typing import NamedTuple
-
-import numpy as np
-
-from ..kernels.layout import COUNTS, INFINITE
-from ..kernels.loop import NO_WAY, decide
-from ..kernels.views import aim, degree, estimate, locate, successor
-from ..kernels.workspace import new_record
-from .registry import Algorithm
-
-
-class Wanderer(NamedTuple):
-    counts: np.ndarray
-    route: np.ndarray
-    plan: np.ndarray
-    goal: np.ndarray
-
-
-@decide.on(Wanderer)
-def _decide(algorithm, world, s, tick):
-    best = np.int64(INFINITE)
-    target = aim(world, algorithm.goal[0])
-    for i in range(degree(world, s)):
-        t, c = successor(world, s, i)
-        if c >= 0 and c + estimate(world, target, t, locate(world, t)) < best:
-            best = c + estimate(world, target, t, locate(world, t))
-            algorithm.route[0] = t
-    algorithm.counts[0].expanded += 1
-    algorithm.plan[0] = 0
-    algorithm.plan[1] = 1
-    return 1 if best < INFINITE else NO_WAY
-
-
-class WandererPlanner:
-    def __init__(self, goal):
-        self.state = Wanderer(new_record(COUNTS), np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([goal]))
-
-    def enlarge(self): ...
-
-    def memory_bytes(self):
-        return 0
-
-    def release(self): ...
-
-
-ALGORITHMS = (
-    Algorithm("wanderer", "steps to what looks best", "none", lambda world, goal, budget: WandererPlanner(goal)),
-)
-'''
-
-
 def test_a_newcomer_is_one_file_and_one_line(tmp_path: Path) -> None:
-    """In a copy of the package: it then runs in bench and compare, and stands in the report."""
+    """The one in HOWTO.md, in a copy of the package: it then runs in bench and compare, and stands in the report."""
     package = tmp_path / "timebound"
     shutil.copytree(Path(tb.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "algorithms" / "wanderer.py").write_text(NEWCOMER)
+    (package / "algorithms" / "depth_first.py").write_text(f"{HOWTO}\n\nALGORITHMS = (ALGORITHM,)\n")
     registry = package / "algorithms" / "__init__.py"
-    registry.write_text(registry.read_text().replace('    "ribs",\n', '    "ribs",\n    "wanderer",\n'))
+    registry.write_text(registry.read_text().replace('    "ribs",\n', '    "ribs",\n    "depth_first",\n'))
     tb.Grid(np.ones((6, 6))).save(tmp_path / "field.map")
 
     def run(*words: str) -> str:
@@ -377,9 +323,9 @@ def test_a_newcomer_is_one_file_and_one_line(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "steps to what looks best" in run("algorithms")
-    race = ("field.map", "-a", "tb-gbfs", "wanderer", "--problems", "3", "--budget", "4")
-    assert "wanderer" in run("bench", *race)
+    assert "depth-first search on foot" in run("algorithms")
+    race = ("field.map", "-a", "tb-gbfs", "depth-first", "--problems", "3", "--budget", "4")
+    assert "depth-first" in run("bench", *race)
     run("compare", *race, "-o", "report")
     page = (tmp_path / "report" / "report.html").read_text()
-    assert "wanderer, 4" in page
+    assert "depth-first, 4" in page

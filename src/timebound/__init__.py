@@ -28,6 +28,7 @@ _HOMES = {
     "solve": "episode",
     "converge": "episode",
     "validate": "episode",
+    "register": "algorithms",
     "Agent": "episode",
     "Budget": "budget",
     "Convergence": "result",
@@ -46,6 +47,7 @@ _MODULES = {"generate"}
 __all__ = [*_HOMES, "__version__"]
 
 if TYPE_CHECKING:
+    from .algorithms import register
     from .budget import Budget
     from .databases.subgoals import SubgoalDatabase, load_database, prepare
     from .episode import Agent, agent, converge, solve, validate

@@ -1,4 +1,7 @@
-"""The algorithms, by name. To add one, write a file beside this and put its name into ``FILES`` (see HOWTO.md)."""
+"""The algorithms, by name. To add one, write a file beside this and put its name into ``FILES`` (see HOWTO.md).
+
+One in a package of your own is added by ``timebound.register``, or by an entry point (``catalogue.py``).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from typing import Any, NamedTuple
 from ..errors import SpecError
 from ..names import suggestion
 from ..text import shown
+from .catalogue import GROUP, Catalogue
 from .registry import Algorithm, Parameter, Planner
 
-__all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "check_refusal", "parse_spec"]
+__all__ = ["REGISTRY", "Algorithm", "Parameter", "Planner", "Spec", "check_refusal", "parse_spec", "register"]
 
 FILES = (
     "complete",
@@ -24,9 +28,27 @@ FILES = (
     "knn_lrta_star",
 )
 
-REGISTRY: dict[str, Algorithm] = {
-    algorithm.name: algorithm for file in FILES for algorithm in import_module(f".{file}", __name__).ALGORITHMS
-}
+REGISTRY = Catalogue(
+    {algorithm.name: algorithm for file in FILES for algorithm in import_module(f".{file}", __name__).ALGORITHMS}
+)
+
+
+def register(algorithm: Algorithm) -> None:
+    """Add an algorithm of your own; it then has a name in Python, and in command lines and labs of this process.
+
+    Other processes, such as Dask workers and the ``timebound`` command, find it by an entry point of the group
+    ``timebound.algorithms`` in your package (see HOWTO.md). To register another one of the same name and module, as a
+    notebook does when a cell is run again, puts it in the place of the former.
+
+    >>> import timebound as tb
+    >>> from timebound.algorithms import REGISTRY, Algorithm
+    >>> def make(world, goal, budget):
+    ...     return REGISTRY["wa*"].make(world, goal, budget, weight=5.0, reopen=False)
+    >>> tb.register(Algorithm("hasty", "weighted A* with a weight of 5", "none", make, real_time=False))
+    >>> tb.solve(tb.Grid([[1, 1, 1]]), (0, 0), (0, 2), "hasty").status
+    'reached'
+    """
+    REGISTRY.register(algorithm)
 
 
 class Spec(NamedTuple):
@@ -54,15 +76,15 @@ def parse_spec(text: str | Spec) -> Spec:
         return text
     if not isinstance(text, str):
         raise SpecError(f"an algorithm is named by a string like 'a*' or 'wa*:weight=2', not {shown(text)}")
-    return _parsed(text)
+    return _parsed(text, REGISTRY.version)
 
 
 @lru_cache(maxsize=1024)
-def _parsed(text: str) -> Spec:
-    # Remembered, because a game asks for the same few specs thousands of times a second.
+def _parsed(text: str, version: int) -> Spec:
+    # Remembered, because a game asks for the same few specs thousands of times a second; until one is registered.
     name, colon, rest = text.strip().partition(":")
     if name not in REGISTRY:
-        raise SpecError(f"there is no algorithm {shown(name)}; {suggestion(name, REGISTRY)}")
+        raise SpecError(REGISTRY.failure(name) or f"there is no algorithm {shown(name)}; {_instead(name)}")
     algorithm = REGISTRY[name]
     given: dict[str, Any] = {}
     for part in rest.split(",") if colon else ():
@@ -73,6 +95,17 @@ def _parsed(text: str) -> Spec:
             raise SpecError(f"in {text!r}, {key.strip()} is given twice")
         given[key.strip()] = value.strip()
     return Spec(algorithm, algorithm.settle(given))
+
+
+def _instead(name: str) -> str:
+    """Words that lead from a name that is not known to what the user may have meant."""
+    from multiprocessing import parent_process
+
+    words = suggestion(name, REGISTRY)
+    if words.startswith("known are") or parent_process() is not None:
+        # A worker knows nothing of what its parent has registered.
+        words += f"; one of your own that tb.register added elsewhere is found by an entry point of the group {GROUP}"
+    return words
 
 
 def check_refusal(spec: Spec, world: Any, budget: Any) -> None:

@@ -56,7 +56,7 @@ from ..kernels.following import (
 )
 from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
 from ..kernels.memory import reserved
 from ..kernels.tables import intern, state_of
 from ..kernels.ticks import Tick
@@ -253,10 +253,7 @@ def _step(agent, world, s, here):
         counts.back_moves += 1
         counts.astray += follow.settled
     follow.last = here
-    agent.route[0] = state_of(table, there)
-    agent.plan[0] = 0
-    agent.plan[1] = 1
-    return 1
+    return one_step(agent, state_of(table, there))
 
 
 class TimeBoundedPlanner:

@@ -6,8 +6,9 @@ Four rules, each measured (docs/kernels.md):
   may then be passed whole to inlined helpers at no cost.
 * ``generic`` gives one name several texts, one per NamedTuple type. A kernel that calls it is compiled once per
   combination, and runs unchanged as plain Python when the JIT is off.
-* The disk cache is keyed by every source file that can hold a kernel. Numba alone looks only at the file of the
-  outermost function and would silently run old code after an edit in a helper.
+* The disk cache is keyed by every source file that can hold a kernel; for functions and types from elsewhere also by
+  the files that they come from (``sources.py``). Numba alone looks only at the file of the outermost function and would
+  silently run old code after an edit in a helper.
 * No ``fastmath``: ties decide trajectories.
 """
 
@@ -20,15 +21,24 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache
 from hashlib import blake2b
 from importlib import metadata
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import Error
+from .sources import (
+    KERNEL_FOLDERS,
+    Origin,
+    is_covered,
+    is_found,
+    is_our_type,
+    origin_of_function,
+    origin_of_type,
+    sources_digest,
+)
 
 
 def _unfit(problem: object) -> Error:
@@ -53,12 +63,12 @@ try:
     from numba.extending import intrinsic, overload
 
     for _owner, _names in (
-        (types, ("ExternalFunction",)),
+        (types, ("BaseNamedTuple", "BaseTuple", "ExternalFunction")),
         (BaseContext, ("cast", "get_dummy_value", "make_array")),
         (CPUTargetOptions, ("_nrt", "forceinline")),
         (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
         (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
-        (CompileResultCacheImpl, ("_locator_classes", "filename_base", "rebuild")),
+        (CompileResultCacheImpl, ("_locator_classes", "check_cachable", "filename_base", "rebuild", "reduce")),
         (ir.IRBuilder, ("bitcast", "cttz", "gep")),
         (ir.IntType, ("as_pointer",)),
         (ir.Module, ("declare_intrinsic",)),
@@ -83,26 +93,12 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PACKAGE = Path(__file__).resolve().parent.parent
-# The folders whose functions can end up inside a kernel, and those that decide what is computed.
-_KERNEL_FOLDERS = ("kernels", "algorithms")
-_CODE_FOLDERS = (*_KERNEL_FOLDERS, "databases")
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 
 COMPILED = not config.DISABLE_JIT
 
 
-def sources_digest(package: Path = _PACKAGE, folders: tuple[str, ...] = _CODE_FOLDERS) -> bytes:
-    """A digest of every source file that decides what is computed: kernels, algorithms, databases."""
-    digest = blake2b(digest_size=16)
-    for folder in folders:
-        for file in sorted((package / folder).glob("*.py")):
-            digest.update(file.name.encode())
-            digest.update(file.read_bytes())
-    return digest.digest()
-
-
-_DIGEST = sources_digest(folders=_KERNEL_FOLDERS)
+_DIGEST = sources_digest(folders=KERNEL_FOLDERS)
 
 
 def _say_compiling(name: str) -> None:
@@ -119,15 +115,6 @@ def on_compile(notice: Callable[[str], None]) -> Callable[[str], None]:
     global _notice
     previous, _notice = _notice, notice
     return previous
-
-
-@lru_cache
-def _stamp(file: str) -> bytes | None:
-    """A digest of a kernel's own file; None if there is none, as in a notebook."""
-    try:
-        return blake2b(Path(file).read_bytes(), digest_size=16).digest()
-    except OSError:
-        return None
 
 
 def _beside(file: str) -> str:
@@ -157,15 +144,73 @@ class _ReadOnly:
         return None
 
 
-class _StampedImpl(CompileResultCacheImpl):
-    """Numba's cache entry, with the digest of all kernels' sources in its source stamp."""
+class _Impl(CompileResultCacheImpl):
+    """Numba's way to find a folder and a name for a kernel, with one place more to look."""
 
     _locator_classes = (*CompileResultCacheImpl._locator_classes, _ReadOnly)
 
-    def __init__(self, py_func: Callable[..., Any]) -> None:
-        super().__init__(py_func)
-        stamp = _stamp(inspect.getfile(py_func)) or self._locator.get_source_stamp()
-        self._locator.get_source_stamp = lambda: (stamp, _DIGEST)
+
+# What was registered with ``generic`` from elsewhere, by type: where it comes from, and whether for a name of ours.
+_texts_from_elsewhere: dict[type, list[tuple[Origin | None, bool]]] = {}
+
+
+@cache
+def _origin_of_type(kind: type) -> Origin | None:
+    return origin_of_type(kind)
+
+
+# NamedTuples from elsewhere by their full names; of more than one, all but the first were defined anew.
+_types_by_name: dict[str, list[type]] = {}
+
+
+def _make_distinct(kind: type) -> None:
+    """Give a type from elsewhere a name that no other has: Numba tells two with fields of the same types by that alone.
+
+    Otherwise one of two algorithms whose states look alike, or of a cell and the same cell run again, would run the
+    code of the other.
+    """
+    same = _types_by_name.setdefault(f"{kind.__module__}.{kind.__qualname__}", [])
+    if kind not in same:
+        same.append(kind)
+        kind.__name__ = f"{kind.__module__}.{kind.__qualname__}" + (f"#{len(same)}" if len(same) > 1 else "")
+
+
+def _can_be_kept(kind: type) -> bool:
+    """Whether code for a type from elsewhere can be told apart in another process too."""
+    return is_found(kind) and _types_by_name.get(f"{kind.__module__}.{kind.__qualname__}", [kind])[0] is kind
+
+
+def _remember_text(text: Callable[..., Any], kinds: tuple[type, ...], ours: bool) -> None:
+    """Look at the files of a text from elsewhere, and of its types, while they are as they were imported."""
+    if is_covered(text.__code__.co_filename):
+        return
+    origin = origin_of_function(text)
+    for kind in kinds:
+        if not is_our_type(kind):
+            _make_distinct(kind)
+            _origin_of_type(kind)
+        _texts_from_elsewhere.setdefault(kind, []).append((origin, ours))
+
+
+def _named_tuples(of: Any) -> set[type]:
+    """All NamedTuples among the types of arguments, and inside of them."""
+    found: set[type] = set()
+    for one in of:
+        if isinstance(one, types.BaseTuple):
+            found |= _named_tuples(set(one))
+            if isinstance(one, types.BaseNamedTuple):
+                found.add(one.instance_class)
+    return found
+
+
+def _from_elsewhere(arguments: Any) -> list[Origin | None]:
+    """Where what takes part in a kernel for these types comes from, apart from the kernel itself and what is ours."""
+    kinds = _named_tuples(arguments)
+    origins = [_origin_of_type(kind) if _can_be_kept(kind) else None for kind in kinds if not is_our_type(kind)]
+    texts = [text for kind in kinds for text in _texts_from_elsewhere.get(kind, ())]
+    if not origins and not any(ours for _, ours in texts):
+        return []  # our kernels cannot call what others made generic, though it be for types of ours
+    return origins + [origin for origin, _ in texts]
 
 
 class _Files(IndexDataCacheFile):
@@ -194,22 +239,47 @@ class _Files(IndexDataCacheFile):
 
 
 class _PackageCache(FunctionCache):
-    """The compiled code of one kernel on disk. Whatever is wrong there costs a compilation, and nothing else."""
+    """The compiled code of one kernel on disk. Whatever is wrong there costs a compilation, and nothing else.
 
-    _impl_class = _StampedImpl
+    What involves types or texts from elsewhere has files of its own, where those are: editing, moving or removing them
+    must not make our own code compile anew. An edit overwrites these files, so they do not pile up.
+    """
+
+    _impl_class = _Impl
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._words = function.__name__.replace("_", " ")
-        locator, name = self._impl.locator, self._impl.filename_base
-        folders = [locator.get_cache_path(), *_passed_over(inspect.getfile(function), locator)]
-        self._files = [_Files(folder, name, locator.get_source_stamp()) for folder in folders]
-        self._cache_file = self._files[0]
+        covered = is_covered(function.__code__.co_filename)
+        self._own: list[Origin | None] = [] if covered else [origin_of_function(function)]
+
+    def _files(self, sig: Any) -> list[_Files]:
+        """Where the code for these types may be, the first place to write to; none if it must not be kept.
+
+        In a notebook anything may have been defined anew since, and types in a script have another name elsewhere.
+        """
+        others = _from_elsewhere(getattr(sig, "args", sig))
+        origins = [origin for origin in (*self._own, *others) if origin is not None]
+        if len(origins) < len(self._own) + len(others):
+            return []
+        file, locator, name = inspect.getfile(self._py_func), self._impl.locator, self._impl.filename_base
+        if others:
+            homes = sorted({origin[:2] for origin in origins})
+            name += "-" + blake2b(repr(homes).encode(), digest_size=8).hexdigest()
+            file = min(origin.file for origin in origins)
+            locator = _locator(self._py_func, file)
+        if locator is None:
+            return []
+        stamps: dict[str, bytes] = {}
+        for origin in origins:
+            stamps |= origin.stamps_now()
+        folders = [locator.get_cache_path(), *_passed_over(file, locator)]
+        return [_Files(folder, name, (_DIGEST, sorted(stamps.items()))) for folder in folders]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
         key = self._index_key(sig, target_context.codegen())
-        for files in self._files:
+        for files in self._files(sig):
             data = files.load(key)
             if data is not None:
                 with suppress(Exception):  # compiled by a Numba that is built otherwise, under the same version
@@ -218,8 +288,16 @@ class _PackageCache(FunctionCache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError):  # a full disk, or a folder that cannot be written any more
-            super().save_overload(sig, data)
+        files = self._files(sig)
+        if files and self._impl.check_cachable(data):
+            with suppress(OSError):  # a full disk, or a folder that cannot be written any more
+                files[0].save(self._index_key(sig, data.codegen), self._impl.reduce(data))
+
+
+@cache
+def _locator(function: Callable[..., Any], file: str) -> Any:
+    """Numba's choice of a folder for what belongs to a file; None if there is none. It makes the folder if need be."""
+    return next(filter(None, (one.from_function(function, file) for one in _Impl._locator_classes)), None)
 
 
 def _passed_over(file: str, locator: Any) -> list[str]:
@@ -238,8 +316,8 @@ def kernel(function: F) -> F:
         return function
     dispatcher = njit(**_OPTIONS)(function)
     try:
-        # Where there is no folder to cache in (a read-only machine without a home), each process compiles.
-        with suppress(RuntimeError):
+        # Where there is no folder to cache in (a read-only machine without a home) or no file, each process compiles.
+        with suppress(RuntimeError, OSError):
             cache = _PackageCache(function)
             _ = dispatcher._cache  # a name that nobody asks for could be set as well
             dispatcher._cache = cache
@@ -259,6 +337,7 @@ def generic(function: F) -> F:
     The decorated function is only the documentation of the contract; ``function.on(Type, ...)`` registers a text.
     """
     texts: dict[type, Callable[..., Any]] = {}
+    ours = is_covered(function.__code__.co_filename)
 
     def dispatch(*args: Any) -> Any:
         return texts[type(args[0])](*args)
@@ -266,8 +345,15 @@ def generic(function: F) -> F:
     def on(*kinds: type) -> Callable[[F], F]:
         def register(text: F) -> F:
             for kind in kinds:
+                if kind in texts:
+                    # What was compiled for the type would go on to run the text of before.
+                    raise Error(
+                        f"{function.__name__} has a text for {kind.__qualname__.rpartition('.')[2]} already; "
+                        "to change it, define the NamedTuple anew as well"
+                    )
                 texts[kind] = text
             if COMPILED:
+                _remember_text(text, kinds, ours)
 
                 def choose(*args: Any) -> Callable[..., Any] | None:
                     return text if getattr(args[0], "instance_class", None) in kinds else None
