@@ -14,7 +14,7 @@ import pytest
 
 import timebound as tb
 from helpers import COMPILED, kill_again_and_again, told
-from small_databases import forged, header_and_arrays, rooms, small_work, with_number
+from small_databases import BOTH_IF_COMPILED, forged, header_and_arrays, rooms, small_work, with_number
 from timebound.databases import coverage, files, subgoals
 
 
@@ -202,7 +202,7 @@ def parts_of(folder: Path) -> dict[str, bytes]:
     return {part.name: part.read_bytes() for part in sorted(folder.glob("*.part"))}
 
 
-@pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
+@BOTH_IF_COMPILED
 def test_damaged_parts_are_made_anew(
     covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
