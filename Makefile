@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 # The MovingAI maps, if they lie beside the project.
 export TIMEBOUND_MAPS ?= $(abspath $(wildcard ../shared/movingai))
 
-.PHONY: demo test lint types quick coverage doctest docs bench deadlines fuzz lowest lowest-smoke clean help
+.PHONY: demo test lint types kernels-1 kernels-2 compiled quick coverage doctest docs bench deadlines fuzz lowest lowest-smoke clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -29,10 +29,11 @@ $(DEMO): pyproject.toml | $(PY)
 demo: $(DEMO)  ## Race the searches on a generated map and draw their paths
 	$(PY) -m timebound.cli demo -o out
 
-# The two long ones side by side: one compiles, the other never does. Each tells what it has to say when it is done.
-test: lint types  ## All tests, style and types
-	$(MAKE) --no-print-directory -j2 --output-sync=target quick coverage
-	$(MAKE) --no-print-directory doctest docs
+# Two at a time: first two processes compile the kernels, each those of other kinds of worlds; then the tests run with
+# them and without the JIT. Each tells what it has to say when it is done.
+test: lint  ## All tests, style and types
+	$(MAKE) --no-print-directory -j2 --output-sync=target types kernels-1 kernels-2
+	$(MAKE) --no-print-directory -j2 --output-sync=target coverage compiled
 
 lint: $(STAMP)  ## Style
 	$(VENV)/bin/ruff check .
@@ -41,6 +42,17 @@ lint: $(STAMP)  ## Style
 
 types: $(STAMP)  ## Types
 	$(VENV)/bin/mypy
+
+# Terrains have most kernels in common: compiled by one process, they are compiled once.
+KERNELS := $(PY) -c 'import sys; from timebound.warmup import warm; warm(kinds=sys.argv[1:])'
+kernels-1: $(STAMP)
+	$(KERNELS) terrain 'steep terrain' puzzle
+
+kernels-2: $(STAMP)
+	$(KERNELS) grid graph
+
+compiled: $(STAMP)  ## All examples, and the tests but for those that run once, which are for make coverage
+	$(PY) -m pytest --doctest-modules --doctest-glob='*.md' -m 'not once' tests src/timebound docs
 
 quick: $(STAMP)  ## The tests, compiled
 	$(PY) -m pytest tests

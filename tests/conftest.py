@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, settings
 import timebound as tb
 from helpers import COMPILED
 from small_databases import make_rounds_small, rooms
+from timebound.databases import subgoals
 from timebound.scenarios import maps_folder
 
 # Where developers keep the maps, unless told otherwise.
@@ -37,6 +39,16 @@ def maps() -> Path:
     if folder is None:
         pytest.skip("needs the MovingAI maps (TIMEBOUND_MAPS)")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def little_drawn_in_vain() -> Iterator[None]:
+    """Without the JIT most of the time would go into problems that are drawn, and turn out to need no record."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not COMPILED:
+            make_rounds_small(patch)
+            patch.setattr(subgoals, "_TRIES", 30)
+        yield
 
 
 @pytest.fixture

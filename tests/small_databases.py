@@ -28,6 +28,14 @@ def rooms(seed: int = 1) -> tb.Grid:
     return tb.Grid(tb.generate.rooms((SIDE, SIDE), room=ROOM, seed=seed))
 
 
+# Hundreds of searches for the same few lines of code.
+BOTH_IF_COMPILED = pytest.mark.parametrize(
+    "covers",
+    [False, pytest.param(True, marks=pytest.mark.skipif(not COMPILED, reason="many searches"))],
+    ids=["random", "coverage"],
+)
+
+
 def make_rounds_small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(coverage, "TREES", 3 if COMPILED else 2)
     patch.setattr(coverage, "PER_TREE", 4)

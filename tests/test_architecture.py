@@ -10,6 +10,8 @@ import pytest
 
 import timebound
 
+pytestmark = pytest.mark.once  # no kernel plays a part in them
+
 SOURCES = Path(timebound.__file__).parent
 FILES = sorted(SOURCES.rglob("*.py"))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import timebound as tb
-from helpers import companion
+from helpers import companion, refused, skip_refused
 from timebound.algorithms import REGISTRY, parse_spec
 from timebound.errors import at_least
 from timebound.names import FAMOUS, SAME, key
@@ -231,8 +231,7 @@ def test_a_message_is_one_line_whatever_the_names() -> None:
 def test_a_blocked_goal_is_unreachable_until_it_opens(name: str, cells: np.ndarray) -> None:
     """The same for an agent that is made then and for one on its way: no search, and no harm."""
     world = tb.Grid(cells)
-    if REGISTRY[name].refuses and REGISTRY[name].refuses(world):
-        return
+    skip_refused(name, world)
     goal = (1, 1)
     more = companion(name, world)
     result = tb.solve(world, (2, 3), goal, name, **more, optimal="compute")
@@ -380,8 +379,7 @@ def test_a_refusal_names_what_works_there(name: str) -> None:
     for world, start, goal in worlds:
         if start is None:
             start, goal = (1, 0, 2, 3), (0, 1, 2, 3)
-        refuses = REGISTRY[name].refuses
-        if not (refuses and refuses(world)):
+        if not refused(name, world):
             continue
         text = sentence(lambda: tb.agent(name, world, start, goal), tb.SpecError)  # noqa: B023
         listed = text.partition("what works here is ")[2].replace("; ", ", ").replace(": ", ", ").split(", ")

@@ -274,6 +274,7 @@ for work in (
 """
 
 
+@pytest.mark.once
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     """A table, a picture or a map is written whole or not at all."""
     pytest.importorskip("PIL")

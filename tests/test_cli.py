@@ -171,6 +171,7 @@ def test_maps_of_robots(capsys, here):
     assert json_of(capsys, "maps", "info", "floor.map")[0]["free"] == 5
 
 
+@pytest.mark.once
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and devices")
 def test_a_map_that_never_ends_is_refused(capsys, here):
     os.mkfifo(here / "pipe.map")
@@ -185,6 +186,7 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
 # ---------------------------------------------------------------------------------------------- mistakes
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("words", "hints"),
     [
@@ -402,6 +404,7 @@ def test_a_blocked_goal_is_a_result(capsys):
     assert (result["status"], result["expansions"], result["moves"]) == ("unreachable", 0, 0)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("words", "names"),
     [
@@ -539,6 +542,7 @@ def test_demo(capsys, here):
     }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_help_teaches(capsys, words):
     code, out, err = run(capsys, *words, "--help")
@@ -572,6 +576,7 @@ def test_version(capsys):
     assert (code, out.split()[0]) == (0, "timebound")
 
 
+@pytest.mark.once
 def test_process_exit_codes_and_quick_help(here):
     def process(*words: str, **options) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "timebound.cli", *words]
@@ -589,6 +594,7 @@ def test_process_exit_codes_and_quick_help(here):
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, cwd=here).returncode == 0
 
 
+@pytest.mark.once
 @pytest.mark.skipif(os.name != "posix", reason="locales are named differently elsewhere")
 @pytest.mark.parametrize(
     "locale",
@@ -614,6 +620,7 @@ def test_every_terminal_can_print_it(here, locale):
         assert done.stdout if code == 0 else done.stderr.startswith(b"timebound: there is no file")
 
 
+@pytest.mark.once
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
 def test_output_that_cannot_be_written_is_a_sentence(here):
     with open("/dev/full", "wb") as full:
@@ -623,6 +630,7 @@ def test_output_that_cannot_be_written_is_a_sentence(here):
     assert "cannot write the output" in done.stderr
 
 
+@pytest.mark.once
 @pytest.mark.skipif(os.name != "posix", reason="pipes close differently elsewhere")
 def test_no_output_at_all_is_no_error(here):
     command = f"exec '{sys.executable}' -m timebound.cli algorithms >&-"
@@ -630,6 +638,7 @@ def test_no_output_at_all_is_no_error(here):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.once
 @pytest.mark.skipif(os.name != "posix", reason="pipes close differently elsewhere")
 def test_a_closed_pipe_is_no_error(here):
     command = [sys.executable, "-m", "timebound.cli", "maps", "info", "good.map"]

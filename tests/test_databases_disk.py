@@ -13,7 +13,7 @@ import pytest
 
 import timebound as tb
 from helpers import COMPILED
-from small_databases import rooms, small_work
+from small_databases import BOTH_IF_COMPILED, rooms, small_work
 from timebound import atomic
 from timebound.databases import random_paths
 
@@ -39,7 +39,7 @@ class FullDisk:
         return guarded
 
 
-@pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
+@BOTH_IF_COMPILED
 def test_a_disk_that_is_full_at_any_moment(
     covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,7 +52,7 @@ def test_a_disk_that_is_full_at_any_moment(
     whole = file.read_bytes()
     asked = disk.calls
     assert asked > 10
-    for refuse in range(0, asked, 1 if COMPILED or not covers else 17):
+    for refuse in range(0, asked, 1 if COMPILED else 5):
         file.write_bytes(b"what was there before")
         with monkeypatch.context() as patch:
             FullDisk(patch, refuse)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +13,8 @@ import numpy as np
 import pytest
 
 import timebound as tb
-from helpers import COMPILED
-from small_databases import forged, header_and_arrays, rooms, small_work, with_number
+from helpers import COMPILED, kill_again_and_again, told
+from small_databases import BOTH_IF_COMPILED, forged, header_and_arrays, rooms, small_work, with_number
 from timebound.databases import coverage, files, parts, random_paths
 
 
@@ -54,15 +51,21 @@ def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.Monke
     assert file.read_bytes() == whole
 
 
+TELLS = """
+import os, sys, timebound as tb
+replace = os.replace
+def told(*names, **options):
+    replace(*names, **options)
+    print(1, flush=True)
+os.replace = told  # by which every finished part is put into its place
+"""
 SCRIPT = """
-import sys, timebound as tb
 from timebound.databases import random_paths
 random_paths.CHUNK["paths"] = 16
 world = tb.Grid(tb.generate.rooms((96, 96), room=8, seed=1))
 tb.prepare(world, sys.argv[1], records=4000, mode="paths", seed=2, jobs=2)
 """
 COVERING = """
-import sys, timebound as tb
 world = tb.Grid(tb.generate.rooms((96, 96), room=8, seed=1))
 tb.prepare(world, sys.argv[1], records=150, coverage=True, seed=2, jobs=2)
 """
@@ -73,16 +76,9 @@ tb.prepare(world, sys.argv[1], records=150, coverage=True, seed=2, jobs=2)
 def test_killed_at_random_moments(script: str, tmp_path: Path) -> None:
     """SIGKILL, again and again; the file is that of a build which was left alone."""
     whole, broken = tmp_path / "whole.db", tmp_path / "broken.db"
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", script, str(whole)], check=True)
-    took = time.perf_counter() - began
-    chance = random.Random(2)
-    for _ in range(int(os.environ.get("TIMEBOUND_KILLS", "3"))):
-        process = subprocess.Popen([sys.executable, "-c", script, str(broken)])
-        time.sleep(chance.uniform(0.4, 0.9) * took)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    subprocess.run([sys.executable, "-c", script, str(broken)], check=True)
+    command = [sys.executable, "-c", TELLS + script]
+    kill_again_and_again([*command, str(broken)], whole=told([*command, str(whole)]))
+    told([*command, str(broken)])
     assert broken.read_bytes() == whole.read_bytes()
 
 
@@ -206,7 +202,7 @@ def parts_of(folder: Path) -> dict[str, bytes]:
     return {part.name: part.read_bytes() for part in sorted(folder.glob("*.part"))}
 
 
-@pytest.mark.parametrize("covers", [False, True], ids=["random", "coverage"])
+@BOTH_IF_COMPILED
 def test_damaged_parts_are_made_anew(
     covers: bool, tmp_path: Path, small_rounds: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,8 +17,6 @@ from helpers import COMPILED, points
 from naive.repeated import Ground, Roads, arcs_of
 from naive.worlds import path_length
 
-PACE = 1e-4 if COMPILED else 1e-3  # seconds between two edits of a thread, so that there are ticks between them
-
 
 def in_threads(*work: Callable[[], None]) -> None:
     """Run each in a thread of its own to the end; the first error of any is raised."""
@@ -41,12 +39,17 @@ def in_threads(*work: Callable[[], None]) -> None:
 
 
 class Crowd:
-    """Agents that walk to and fro in a world, others that edit it meanwhile, and what the agents did."""
+    """Agents that walk to and fro in a world, others that edit it meanwhile, and what the agents did.
+
+    Editors let the walkers go some way between two edits, and walkers that are shut in wait for the next edit.
+    """
 
     def __init__(self, world: Any, start: Any, goal: Any, walkers: int = 1) -> None:
         self.world, self.start, self.goal, self.walkers = world, start, goal, walkers
         self.results: list[tb.Result] = []
-        self.finished: list[int] = []
+        self.news = threading.Condition()
+        self.walks = self.edits = self.finished = 0
+        self.stuck = False
 
     def walk(self, spec: str, budget: int) -> None:
         ends, enough = [self.start, self.goal], time.monotonic() + 1.0
@@ -56,23 +59,42 @@ class Crowd:
                 if time.monotonic() > enough:
                     break
                 agent.run(100 if COMPILED else 8)
-                if agent.status == "unreachable":
-                    time.sleep(PACE)  # until someone opens a way
+                self.tell(agent.status == "unreachable")
                 if agent.status == "reached":
                     self.results.append(agent.result())
                     ends.reverse()
                     agent = tb.agent(spec, self.world, *ends, budget=budget)
             self.results.append(agent.result())
         finally:
-            self.finished.append(1)
+            with self.news:
+                self.finished += 1
+                self.news.notify_all()
+
+    def tell(self, stuck: bool) -> None:
+        """That an agent has walked, and if it is stuck, wait until someone may have opened a way."""
+        with self.news:
+            self.walks += 1
+            self.stuck = self.stuck or stuck
+            self.news.notify_all()
+            edits = self.edits
+            if stuck:
+                assert self.news.wait_for(lambda: self.edits > edits, 30), "nobody edits"
 
     def edit(self, one: Callable[[int], None]) -> None:
         """Edit number 0 is undone by number 1, and so on."""
         for k in itertools.count():
+            walks = self.walks
             one(k)
-            time.sleep(PACE)
-            if k % 2 and len(self.finished) == self.walkers:
-                return
+            with self.news:
+                self.edits += 1
+                self.stuck = False
+                self.news.notify_all()
+                assert self.news.wait_for(lambda: self.news_for(walks), 30), "nobody walks"  # noqa: B023
+                if k % 2 and self.finished == self.walkers:
+                    return
+
+    def news_for(self, walks: int) -> bool:
+        return self.walks > walks or self.stuck or self.finished == self.walkers
 
     def go(self, spec: str, *edits: Callable[[int], None]) -> None:
         walk = [lambda: self.walk(spec, 25)] * self.walkers

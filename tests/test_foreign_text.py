@@ -19,6 +19,7 @@ from timebound.lab.race import write_csv
 from timebound.lab.store import Store
 
 
+@pytest.mark.once
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     """Text that a spreadsheet would compute gets an apostrophe; numbers stay numbers."""
     names = ["=1+1", "+1", "-x", "@a", "\tb", "\rc", "plain=1", "", None]
@@ -40,6 +41,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert [row[0] for row in duckdb.sql(f"SELECT map FROM '{path}' ORDER BY key").fetchall()] == names
 
 
+@pytest.mark.once
 def test_names_are_no_markup() -> None:
     """A name may be anything; in a report it is only ever read."""
     evil = "x|`a`<img src=x onerror=y>[l](http://e.x)*b*_c_~~d~~ $m$ @me www.e.x\n# e\x1b[2J&amp;"

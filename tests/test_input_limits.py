@@ -25,6 +25,8 @@ from timebound.worlds.map_files import (
 )
 from timebound.worlds.rasters import read_array
 
+pytestmark = pytest.mark.once  # no kernel plays a part in them
+
 HEADER = "type octile\nheight 2\nwidth 3\nmap\n"
 GOOD = HEADER + "..@\nT.S\n"
 

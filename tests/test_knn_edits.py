@@ -81,10 +81,11 @@ def test_it_queries_again_when_something_opens() -> None:
 @COVERAGE
 def test_a_query_in_slices_comes_to_an_end(coverage: bool) -> None:
     """Edits do not begin the query again."""
-    world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
-    database = tb.prepare(world, None, records=60, seed=1, coverage=coverage)
+    side, room, records, problems = (40, 8, 60, 6) if COMPILED else (20, 6, 10, 3)
+    world = tb.Grid(tb.generate.rooms((side, side), room=room, seed=1))
+    database = tb.prepare(world, None, records=records, seed=1, coverage=coverage)
     far = tuple(int(k) for k in np.argwhere(world.free)[-1])
-    for problem in tb.problems(world, 6, seed=2, cost=(20, 100)):
+    for problem in tb.problems(world, problems, seed=2, cost=(side // 2, 100)):
         mine = world.copy()
         if far in (problem.start, problem.goal):
             continue

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from timebound.lab import paper, report
 from timebound.lab.papers import knn
+
+pytestmark = pytest.mark.once  # no kernel plays a part in them
 
 
 def told(side: int = 4096, hours: float = 0.5, **changes: float) -> paper.Data:

@@ -11,6 +11,8 @@ import pytest
 from timebound.lab import report
 from timebound.lab.charts import Chart, Series
 
+pytestmark = pytest.mark.once  # no kernel plays a part in them
+
 
 class Balanced(HTMLParser):
     """Complains about tags that do not match."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import timebound as tb
-from helpers import COMPILED
+from helpers import COMPILED, kill_again_and_again, told
 from small_lab import SWEEP, runs_of, same
 from timebound import cli, workers
 from timebound.lab import engine, paper, report, reproduce
@@ -125,6 +122,12 @@ SCRIPT = """
 import sys
 from timebound.lab import paper, report, reproduce
 from timebound.lab.experiment import Sweep, WorldSource
+from timebound.lab.store import Store
+add = Store.add
+def told(store, records):
+    add(store, records)
+    print(len(records), flush=True)
+Store.add = told
 worlds = tuple(WorldSource.generated("caves", 64, seed) for seed in range(6))
 sweep = Sweep("small", worlds, ("tba*", "tb-gbfs", "tb-wa*:weight=1"), (1, 2, 3, 4), 40)
 item = paper.Item("Table 9", "t", "c", "r", ("small",), lambda data: report.Finding("cannot tell", "x"))
@@ -137,19 +140,13 @@ reproduce.reproduce(paper.Paper("small", "x", lambda scale, maps: [sweep], (item
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     """SIGKILL, again and again; the final table is that of a run which was left alone."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", SCRIPT, str(whole)], check=True, capture_output=True)
-    took = time.perf_counter() - began
-    chance = random.Random(1)
-    kills = int(os.environ.get("TIMEBOUND_KILLS", "3"))
-    for _ in range(kills):
-        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(broken)], stderr=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0.3, 1.0) * took)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    subprocess.run([sys.executable, "-c", SCRIPT, str(broken)], check=True, capture_output=True)
+    command = [sys.executable, "-c", SCRIPT]
+    runs = told([*command, str(whole)])
+    assert runs == 6 * 40 * 12
+    kill_again_and_again([*command, str(broken)], whole=runs)
+    told([*command, str(broken)])
     with Store(whole / "runs.duckdb") as one, Store(broken / "runs.duckdb") as other:
-        assert len(one.rows()) == 6 * 40 * 12
+        assert len(one.rows()) == runs
         assert same(one.rows()) == same(other.rows())
 
 

@@ -16,6 +16,8 @@ from timebound.lab.columns import COLUMNS
 from timebound.lab.engine import chunks, run_chunk
 from timebound.lab.store import Store
 
+pytestmark = pytest.mark.once  # no kernel plays a part in them
+
 
 def test_store_keeps_replaces_and_exports(tmp_path: Path) -> None:
     records = run_chunk(chunks(runs_of(SWEEP), 12)[0])

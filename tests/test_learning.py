@@ -499,11 +499,11 @@ def test_a_new_wall_across_the_plan() -> None:
 
 def test_a_walled_in_agent_finds_out() -> None:
     """And goes on when the wall falls."""
-    rows = 7 if COMPILED else 3
-    world = tb.Grid(np.ones((rows, 30)))
+    rows, cols = (7, 30) if COMPILED else (3, 14)
+    world = tb.Grid(np.ones((rows, cols)))
     for spec in MEMBERS:
         world.unblock([(r, 9) for r in range(rows)])
-        agent = tb.agent(spec, world, (1, 0), (1, 29), budget=budget_of(spec, 5))
+        agent = tb.agent(spec, world, (1, 0), (1, cols - 1), budget=budget_of(spec, 5))
         agent.run(3)
         world.block([(r, 9) for r in range(rows)])
         assert agent.run().status == "unreachable"
@@ -550,11 +550,12 @@ def test_the_table_of_values(bits: int) -> None:
 def test_memory_follows_what_was_learned() -> None:
     """The same problem in a corner of a larger map takes the same memory, and no array of the map's size."""
     sizes = []
-    for side in (60, 600 if COMPILED else 160):
+    small, large, corner, cost = (60, 600, 50, (20, 60)) if COMPILED else (30, 120, 20, (8, 25))
+    for side in (small, large):
         cells = np.zeros((side, side), bool)
-        cells[:50, :50] = tb.generate.caves((50, 50), seed=4)
+        cells[:corner, :corner] = tb.generate.caves((corner, corner), seed=4)
         world = tb.Grid(cells)
-        problem = next(tb.problems(tb.Grid(cells[:50, :50]), 1, seed=2, cost=(20, 60)))
+        problem = next(tb.problems(tb.Grid(cells[:corner, :corner]), 1, seed=2, cost=cost))
         for spec in ("lrta*", "k-lrta*", "p-lrta*", "ribs", "lrta*:depth=3"):
             agent = tb.agent(spec, world, problem.start, problem.goal, budget=None if "k-" not in spec else 10).run()
             sizes.append((agent.result().memory_states, agent.result().memory_bytes // 1024))

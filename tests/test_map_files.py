@@ -23,6 +23,8 @@ from timebound.worlds.map_files import (
     write_map,
 )
 
+pytestmark = pytest.mark.once  # no kernel plays a part in them
+
 ROOT = Path(__file__).resolve().parents[1]
 MAPS = Path(os.environ.get("TIMEBOUND_MAPS") or ROOT.parent / "shared" / "movingai")
 real_maps = [
@@ -68,7 +70,7 @@ def test_every_layout_of_a_good_map_is_read(file: Path, text: str) -> None:
     np.testing.assert_array_equal(glyphs, GLYPHS)
 
 
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(glyphs=glyph_arrays, crlf=st.booleans(), tail=st.sampled_from(["", "\n", "\n\n"]))
 def test_maps_survive_a_round_trip(glyphs: np.ndarray, crlf: bool, tail: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -80,7 +82,7 @@ def test_maps_survive_a_round_trip(glyphs: np.ndarray, crlf: bool, tail: str) ->
         np.testing.assert_array_equal(read_map(path), glyphs)
 
 
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(glyphs=glyph_arrays, cut=st.integers(1, 300))
 def test_a_truncated_map_is_never_read(glyphs: np.ndarray, cut: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +93,7 @@ def test_a_truncated_map_is_never_read(glyphs: np.ndarray, cut: int) -> None:
         message_of(read_map, path)
 
 
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(cells=hnp.arrays(bool, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9)))
 def test_bool_maps_survive_a_round_trip(cells: np.ndarray) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -21,6 +21,8 @@ from helpers import message_of, png
 from timebound.worlds.from_file import open_world
 from timebound.worlds.rasters import read_array
 
+pytestmark = pytest.mark.once  # no kernel plays a part in them
+
 
 def npy_header(text: str, tail: bytes = b"", version: bytes = b"\1\0") -> bytes:
     return b"\x93NUMPY" + version + struct.pack("<H", len(text)) + text.encode() + tail
@@ -58,7 +60,7 @@ def test_every_mistake_in_an_array_file_is_named(tmp_path: Path, data: bytes, pa
     assert part in message_of(open_world, path)
 
 
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(hnp.arrays(st.sampled_from(["?", "<i4", ">f8", "u1"]), hnp.array_shapes(max_dims=3, max_side=4)), st.booleans())
 def test_arrays_survive_a_round_trip(array: np.ndarray, columns_first: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

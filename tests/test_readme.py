@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 import timebound as tb
+from helpers import COMPILED
 
+# As with the examples in the documentation.
+COMPILED_ONLY = pytest.mark.skipif(not COMPILED, reason="it takes long without the JIT, and shows nothing more")
 README = Path(__file__).parents[1] / "README.md"
 
 
+@COMPILED_ONLY
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
@@ -59,6 +63,7 @@ def test_the_benchmark_prints_ratios_that_follow_from_its_times(monkeypatch: pyt
     assert float(f"{float(theirs) / float(ours):.3g}") == float(stated)
 
 
+@COMPILED_ONLY
 def test_the_parts_of_the_benchmark_that_need_no_other_library_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(README.parent / "benchmarks"))
     run = importlib.import_module("run")
@@ -67,6 +72,7 @@ def test_the_parts_of_the_benchmark_that_need_no_other_library_run(monkeypatch: 
     assert run.bytes_per_cell(tb.Grid(np.ones((64, 64), bool)))["search"] > 0
 
 
+@COMPILED_ONLY
 @pytest.mark.parametrize("script", sorted(README.parent.glob("examples/*.py")), ids=lambda path: path.name)
 def test_every_example_runs(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(script.read_text(encoding="utf-8"), script.name, "exec"), {"__name__": "__main__"})

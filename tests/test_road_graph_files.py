@@ -17,6 +17,8 @@ from timebound.worlds.map_files import (
     read_dimacs,
 )
 
+pytestmark = pytest.mark.once  # no kernel plays a part in them
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -52,7 +54,7 @@ def test_costs_may_have_decimals_and_a_graph_no_arcs(file: Path) -> None:
     assert (n, sources.size, targets.size, costs.size) == (7, 0, 0, 0)
 
 
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(
     arcs=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 2**40)), max_size=20),
     comments=st.lists(st.integers(0, 20), max_size=4),

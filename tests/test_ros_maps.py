@@ -13,6 +13,8 @@ from helpers import message_of
 from timebound.errors import MapError
 from timebound.worlds.rasters import read_ros
 
+pytestmark = pytest.mark.once  # no kernel plays a part in them
+
 ROS = """\
 # made by a robot
 image: floor.pgm   # beside this file

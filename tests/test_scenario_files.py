@@ -16,6 +16,8 @@ from timebound.worlds.map_files import (
     write_scen,
 )
 
+pytestmark = pytest.mark.once  # no kernel plays a part in them
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -49,7 +51,7 @@ scenario_lines = st.builds(
 )
 
 
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(lines=st.lists(scenario_lines, max_size=5))
 def test_scenarios_survive_a_round_trip(lines: list[ScenarioLine]) -> None:
     with tempfile.TemporaryDirectory() as folder:

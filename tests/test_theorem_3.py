@@ -90,16 +90,23 @@ def with_cheap_ground(case: Case) -> Case:
 
 @pytest.mark.parametrize("reopen", [False, True])
 @pytest.mark.parametrize("restart", RESTARTS)
-@given(case=grounds(side=12), weight=WEIGHTS, budget=BUDGETS, seed=SEEDS)
-@settings(max_examples=150 if COMPILED else 20)
-def test_theorem_3(case: Case, weight: float, budget: int | None, seed: int, restart: str, reopen: bool) -> None:
+def test_theorem_3(restart: str, reopen: bool) -> None:
     # With closed states left closed the estimate must not fall while a search goes on; see the next test.
     costs = COSTS if reopen or restart == "eager" else [cost for cost in COSTS if cost >= 1]
-    check_theorem_3(with_cheap_ground(case), restart, weight, budget, reopen, seed, costs)
+    judged = 0
+
+    @given(case=grounds(side=12), weight=WEIGHTS, budget=BUDGETS, seed=SEEDS)
+    @settings(max_examples=150 if COMPILED else 20)
+    def holds(case: Case, weight: float, budget: int | None, seed: int) -> None:
+        nonlocal judged
+        judged += check_theorem_3(with_cheap_ground(case), restart, weight, budget, reopen, seed, costs)
+
+    holds()
+    assert judged > 0, "there was no path to judge"
 
 
 def test_theorem_3_has_cases() -> None:
-    """The property above is not an empty one."""
+    """Many, where the worlds are such that there must be."""
     checked = 0
     for seed in range(10):
         free = np.random.default_rng(seed).random((10, 10)) > 0.2
