@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,15 @@ CELLS[3, :-1] = CELLS[6, 1:] = False
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(getattr(REGISTRY, "_others", REGISTRY), "toy", toy.TOY)
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test registers is gone after it; what is installed here does not matter."""
+    monkeypatch.setattr(REGISTRY, "_others", {})
+    monkeypatch.setattr(REGISTRY, "_begun", True)
+    monkeypatch.setattr(REGISTRY, "_looked", True)
+    tb.register(toy.TOY)
     toy.made.clear()
+    yield
+    REGISTRY.version += 1
 
 
 def field() -> tb.Grid:
@@ -198,11 +205,14 @@ def test_an_algorithm_takes_its_own_kind_only() -> None:
 # --- everyone asks the kind ------------------------------------------------------------------------------------------
 
 
-def test_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_is_no_yes_or_no() -> None:
+    with pytest.raises(tb.SpecError, match="old: database is the DatabaseKind that it looks things up in, not True"):
+        tb.register(replace(toy.TOY, name="old", database=True))  # type: ignore[arg-type]
+
+
+def test_it_is_listed() -> None:
     assert kinds() == {"knn-lrta*": REGISTRY["knn-lrta*"].database, "toy table": toy.KIND}
-    monkeypatch.setitem(
-        getattr(REGISTRY, "_others", REGISTRY), "rogue", replace(toy.TOY, database=replace(toy.KIND, name="knn-lrta*"))
-    )
+    tb.register(replace(toy.TOY, name="rogue", database=replace(toy.KIND, name="knn-lrta*")))
     assert kinds()["knn-lrta*"] is REGISTRY["knn-lrta*"].database
     assert parse_spec("toy").database is toy.KIND
     assert parse_spec("toy:look=false").database is None

@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
+from ..databases.kinds import DatabaseKind
 from ..errors import SpecError
 from ..text import shown
 from .registry import Algorithm, Parameter
@@ -123,6 +124,9 @@ def _check(algorithm: Any) -> None:
             raise SpecError(f"{name}: {what} is a line of text for the list of algorithms, not {shown(text)}")
     if not callable(algorithm.make):
         raise SpecError(f"{name}: make is a function that returns a planner, not {shown(algorithm.make)}")
+    if algorithm.database is not None and not isinstance(algorithm.database, DatabaseKind):
+        what = shown(algorithm.database)
+        raise SpecError(f"{name}: database is the DatabaseKind that it looks things up in, not {what}")
     for parameter in algorithm.parameters:
         if not isinstance(parameter, Parameter) or not str(parameter.name).isidentifier():
             raise SpecError(f"{name}: each of its parameters is a Parameter with a Python name, not {shown(parameter)}")
