@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 import timebound as tb
 from helpers import COMPILED
 from small_databases import make_rounds_small, rooms
-from timebound.databases import subgoals
+from timebound.databases import random_paths
 from timebound.scenarios import maps_folder
 
 # Where developers keep the maps, unless told otherwise.
@@ -47,7 +47,7 @@ def little_drawn_in_vain() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if not COMPILED:
             make_rounds_small(patch)
-            patch.setattr(subgoals, "_TRIES", 30)
+            patch.setattr(random_paths, "_TRIES", 30)
         yield
 
 
