@@ -52,7 +52,7 @@ kernels-2: $(STAMP)
 	$(KERNELS) grid graph
 
 compiled: $(STAMP)  ## All examples, and the tests but for those that run once, which are for make coverage
-	$(PY) -m pytest --doctest-modules --doctest-glob='*.md' -m 'not once' tests src/timebound docs
+	$(PY) -m pytest --doctest-modules --doctest-glob='*.md' -m 'not once' src/timebound docs tests
 
 quick: $(STAMP)  ## The tests, compiled
 	$(PY) -m pytest tests

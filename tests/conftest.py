@@ -43,11 +43,10 @@ def maps() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def little_drawn_in_vain() -> Iterator[None]:
-    """Without the JIT most of the time would go into problems that are drawn, and turn out to need no record."""
+    """Databases of small maps would take most of their time for problems that are drawn, and turn out to need none."""
     with pytest.MonkeyPatch.context() as patch:
-        if not COMPILED:
-            make_rounds_small(patch)
-            patch.setattr(random_paths, "_TRIES", 30)
+        make_rounds_small(patch)
+        patch.setattr(random_paths, "_TRIES", 100 if COMPILED else 30)
         yield
 
 
