@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,3 +50,31 @@ def test_no_file_reads_private_fields_of_another(file: Path) -> None:
     if file.relative_to(SOURCES).as_posix() in OUTSIDE:
         pytest.skip("reads private names of Numba")
     assert not list(private_reads(file.read_text(encoding="utf-8")))
+
+
+MAP = SOURCES.parents[1] / "docs" / "architecture.md"
+ROOMS = {path.name for path in SOURCES.iterdir() if path.is_dir()} | {path.stem for path in SOURCES.glob("*.py")}
+
+
+def test_the_map_of_the_house_is_true() -> None:
+    """What docs/architecture.md names is there: files, folders, and functions by their file."""
+    text = MAP.read_text(encoding="utf-8")
+    named = set(re.findall(r"`([^`\s]+)`", text))
+    files = {name for name in named if name.endswith((".py", ".md", ".toml"))}
+    inside = [SOURCES / "kernels", SOURCES, SOURCES.parents[1]]
+    assert len(files) > 40
+    assert not {name for name in files if not any((folder / name).exists() for folder in inside)}
+    places = {name for name in named if re.fullmatch(r"(\w+/)*\w+\.[A-Za-z_]\w*(\.\w+)*", name)} - files
+    inner = {name for name in places if name.split("/")[0].split(".")[0] in ROOMS}
+    assert len(inner) > 20
+    for name in inner:
+        path, _, what = name.partition(".")
+        module = SOURCES / path if (SOURCES / path).is_dir() else SOURCES / f"{path}.py"
+        source = (module / "__init__.py" if module.is_dir() else module).read_text(encoding="utf-8")
+        for part in what.split("."):
+            assert re.search(rf"^\s*(def|class) {part}\b|^{part}\b", source, re.MULTILINE), name
+
+
+def test_the_map_of_the_house_names_every_file_of_kernels() -> None:
+    text = MAP.read_text(encoding="utf-8")
+    assert not [file.name for file in (SOURCES / "kernels").glob("[a-z]*.py") if f"`{file.name}`" not in text]
