@@ -132,7 +132,8 @@ worlds = tuple(WorldSource.generated("caves", 64, seed) for seed in range(6))
 sweep = Sweep("small", worlds, ("tba*", "tb-gbfs", "tb-wa*:weight=1"), (1, 2, 3, 4), 40)
 item = paper.Item("Table 9", "t", "c", "r", ("small",), lambda data: report.Finding("cannot tell", "x"))
 reproduce._CHUNK_SECONDS = reproduce._COMMIT_SECONDS = 0.05
-reproduce.reproduce(paper.Paper("small", "x", lambda scale, maps: [sweep], (item,)), sys.argv[1], jobs=2)
+small = paper.Paper("small", "x", lambda scale, maps: [sweep], (item,))
+reproduce.reproduce(small, sys.argv[1], jobs=2, say=lambda text: None)
 """
 
 
