@@ -552,8 +552,7 @@ def test_help_teaches(capsys, words):
     assert (code, err) == (0, "")
     assert "example" in out
     assert out.count("  timebound ") >= 1
-    widest = 85 if words == ["prepare"] else 80  # three of its lines are too long
-    assert max(map(len, out.splitlines())) <= widest
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_a_command_is_a_file_that_is_listed(capsys):

@@ -153,9 +153,9 @@ SUBGOALS = DatabaseKind(
         Parameter("seed", int, 0, "a whole number that chance begins with", low=0),
     ),
     examples=(
-        "caves.map --for 'knn-lrta*' --records 10000 -o caves.db",
-        "caves.map --for 'knn-lrta*' --mode paths --dask local -o caves.db",
-        "caves.map --for 'knn-lrta*' --coverage --records 1000 -o caves.db",
+        "a.map --for 'knn-lrta*' --records 10000 -o a.db",
+        "a.map --for 'knn-lrta*' --mode paths --dask local -o a.db",
+        "a.map --for 'knn-lrta*' --coverage --records 1000 -o a.db",
     ),
     refuses=_refuses,
     unfit=_unfit,

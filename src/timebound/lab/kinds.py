@@ -83,7 +83,8 @@ def _bounded(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
     """An episode in a changing world that looks, after each change, at what Theorem 3 says about the path.
 
     ``bound_ratio`` is the worst cost of the path in force over w c* + (w - 1) d, both as the world is then, where d is
-    the way walked since the search began. (At the search's root d is 0, and this is the theorem.)
+    the way walked since the search began (at the search's root d is 0, and this is the theorem); None if no path to the
+    goal was ever in force.
     """
     grid = world.copy()
     assert run.setting.change_rate is not None
@@ -112,7 +113,7 @@ def _bounded(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
             changes.change(grid, [agent.position, agent.goal])
     result = agent.result(run.problem.optimal)
     measures = result.to_dict(path=False)
-    return {name: value for name, value in measures.items() if name in COLUMNS} | {"bound_ratio": worst}
+    return {name: value for name, value in measures.items() if name in COLUMNS} | {"bound_ratio": worst or None}
 
 
 def _with_heap(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
