@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, settings
 
 import timebound as tb
 from helpers import COMPILED
-from small_databases import make_rounds_small, rooms
-from timebound.databases import random_paths
+from small_databases import ROUNDS, make_rounds_small, rooms
+from timebound.databases import coverage, random_paths
 from timebound.scenarios import maps_folder
 
 # Where developers keep the maps, unless told otherwise.
@@ -48,6 +48,13 @@ def little_drawn_in_vain() -> Iterator[None]:
         make_rounds_small(patch)
         patch.setattr(random_paths, "_TRIES", 100 if COMPILED else 30)
         yield
+
+
+@pytest.fixture
+def rounds_as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests whose other processes know of no smaller ones."""
+    for name, value in ROUNDS.items():
+        monkeypatch.setattr(coverage, name, value)
 
 
 @pytest.fixture

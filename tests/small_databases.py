@@ -36,6 +36,9 @@ BOTH_IF_COMPILED = pytest.mark.parametrize(
 )
 
 
+ROUNDS = {name: getattr(coverage, name) for name in ("TREES", "PER_TREE", "DRAWS", "ENOUGH")}
+
+
 def make_rounds_small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(coverage, "TREES", 3 if COMPILED else 2)
     patch.setattr(coverage, "PER_TREE", 4)

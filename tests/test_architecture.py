@@ -61,7 +61,7 @@ def test_the_map_of_the_house_is_true() -> None:
     text = MAP.read_text(encoding="utf-8")
     named = set(re.findall(r"`([^`\s]+)`", text))
     files = {name for name in named if name.endswith((".py", ".md", ".toml"))}
-    inside = [SOURCES / "kernels", SOURCES, SOURCES.parents[1]]
+    inside = [SOURCES / "kernels", SOURCES, SOURCES.parents[1]]  # kernels are listed by their names alone
     assert len(files) > 40
     assert not {name for name in files if not any((folder / name).exists() for folder in inside)}
     places = {name for name in named if re.fullmatch(r"(\w+/)*\w+\.[A-Za-z_]\w*(\.\w+)*", name)} - files
@@ -69,6 +69,7 @@ def test_the_map_of_the_house_is_true() -> None:
     assert len(inner) > 20
     for name in inner:
         path, _, what = name.partition(".")
+        path = f"kernels/{path}" if (SOURCES / "kernels" / f"{path}.py").exists() else path
         module = SOURCES / path if (SOURCES / path).is_dir() else SOURCES / f"{path}.py"
         source = (module / "__init__.py" if module.is_dir() else module).read_text(encoding="utf-8")
         for part in what.split("."):
@@ -78,3 +79,10 @@ def test_the_map_of_the_house_is_true() -> None:
 def test_the_map_of_the_house_names_every_file_of_kernels() -> None:
     text = MAP.read_text(encoding="utf-8")
     assert not [file.name for file in (SOURCES / "kernels").glob("[a-z]*.py") if f"`{file.name}`" not in text]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(SOURCES).as_posix())
+def test_files_that_docstrings_name_are_there(file: Path) -> None:
+    named = re.findall(r"(?:[\w-]+/)+[\w-]+\.(?:py|md)\b", file.read_text(encoding="utf-8"))
+    inside = [file.parent, SOURCES, SOURCES.parents[1]]
+    assert not [name for name in named if not any((folder / name).exists() for folder in inside)]

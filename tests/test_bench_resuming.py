@@ -131,7 +131,7 @@ def test_other_databases_are_other_runs(folder: Path) -> None:
 INTERRUPTED = """
 import os, signal, sys, threading
 from timebound import cli
-from timebound.lab.kinds import KINDS
+from timebound.lab.measuring import KINDS
 made = []
 episode = KINDS["episode"]
 def stopping(world, run, entry):

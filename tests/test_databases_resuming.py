@@ -83,7 +83,7 @@ def test_killed_at_random_moments(script: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not COMPILED, reason="starts processes; the same code runs above")
-def test_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
+def test_a_cluster_that_loses_a_worker(tmp_path: Path, rounds_as_shipped: None) -> None:
     distributed = pytest.importorskip("distributed")
     world = rooms()
     tb.prepare(world, tmp_path / "threads.db", records=1500, mode="paths", seed=2, jobs=2)

@@ -17,7 +17,7 @@ from timebound import cli, workers
 from timebound.lab import engine, paper, report, reproduce
 from timebound.lab.engine import Commits, chunks, run_chunk
 from timebound.lab.experiment import Sweep, WorldSource
-from timebound.lab.kinds import KINDS
+from timebound.lab.measuring import KINDS
 from timebound.lab.store import Memory, Store
 
 

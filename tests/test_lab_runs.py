@@ -13,7 +13,7 @@ from small_lab import SAME, SWEEP, WORLD, runs_of
 from timebound.lab.columns import COLUMNS
 from timebound.lab.engine import chunks, run_chunk
 from timebound.lab.experiment import Setting, Sweep, WorldSource
-from timebound.lab.kinds import KINDS
+from timebound.lab.measuring import KINDS
 
 
 def test_a_plan_is_every_combination_once() -> None:

@@ -344,3 +344,23 @@ def test_walled_in_on_the_way(budget: int | None, spec: str) -> None:
     agent.run()
     assert agent.status == "unreachable"
     assert agent.position == (row, col)
+
+
+@pytest.mark.parametrize("weight", [1, 3])
+def test_the_way_ahead_does_not_depend_on_how_much_of_it_is_traced(weight: int) -> None:
+    """TB-WA* traces only what is beyond the agent, lazy RTB-WA* all of it: where nothing is edited they are one."""
+    world = tb.Grid(tb.generate.caves((40, 40), seed=0))
+    back = 0
+    for budget, problem in itertools.product((2, 7, 20), tb.problems(world, 3, seed=3, cost=(30, 60))):
+        part, whole = (
+            tb.agent(f"{name}:weight={weight}", world, problem.start, problem.goal, budget=budget)
+            for name in ("tb-wa*", "rtb-wa*")
+        )
+        while not part.done:
+            assert part.step() == whole.step()
+            way = points(part.ahead())
+            assert way == points(whole.ahead())
+            if way:
+                tb.validate(world, [part.position, *way])
+                back += way[0] in points(part.result().path)
+    assert back > 0

@@ -4,13 +4,13 @@ Bulitko, Björnsson and Lawrence 2010, as in the chapter of 2011 (Figure 2, and 
 database holds optimal paths between random states, each compressed into subgoals that a greedy agent can climb to one
 after the other (``timebound prepare``). A query, from the agent's state s to the global goal:
 
-1. If the agent can climb straight to the goal, LRTA* goes there.
+1. If the agent can climb straight to the goal, LRTA* goes there (as in 2010).
 2. Otherwise the ``candidates`` records most like the problem are tried in turn: the first whose start can be climbed to
    from s, and from whose end the goal can be climbed to, gives the subgoals. "Like" is the larger of the two estimates,
    from s to the record's start and from its end to the goal; a k-d tree finds them.
 3. If none fits, LRTA* goes to the goal itself.
 
-LRTA* looks one step ahead, and has a table of values for each subgoal. The plain version is ``walk`` in
+LRTA* looks one step ahead, and begins an empty table of values at each subgoal. The plain version is ``walk`` in
 tests/naive/subgoals.py. Databases made with ``coverage``, which are ours, answer in kernels/coverage_records.py.
 
 Chosen where the paper is silent:
@@ -18,7 +18,7 @@ Chosen where the paper is silent:
 * A step of a climb expands a state, and is counted. A budget in expansions spreads a query over several ticks; the
   agent waits meanwhile. Walking expands one state per move.
 * The walk goes to the record's start first, then to its subgoals, its end, and the goal.
-* ``retry``: without a record, query again after so many moves; 0, never, as published.
+* A query is made once, before the first move; with ``retry`` again after so many moves without a record.
 * Edits may block a record's path. The agent notices when more than a few moves towards a subgoal do not climb,
   which never happens on the map that the record was made for. It then drops the record and queries again; after
   ten such failures it goes to the goal itself, until an edit opens something. Edits that only block make no failed
@@ -149,7 +149,9 @@ def reconsider(query):
 
 @inlined
 def answer_query(algorithm, world, query, climb, s, tick):
-    """Go on with a query until it is answered, or the tick is over. Returns the expansions made.
+    """Go on with a query until it is answered, or the tick is over; if it is answered already, that is all.
+
+    Returns the expansions made.
 
     The climb straight to the goal comes first (step 1 above), then those that check records (step 2). If none is left,
     there is no record (step 3).
@@ -164,7 +166,10 @@ def answer_query(algorithm, world, query, climb, s, tick):
         query.ticks = 0
         query.moves = 0
         start_climb(world, climb, s, query.goal, query.climb_limit)
-        query.stage = STRAIGHT if query.failed < FAILURES else ANSWERED
+        query.stage = STRAIGHT
+        if query.failed >= FAILURES:
+            query.stage = ANSWERED
+            query.tried = 0
     while query.stage != ANSWERED:
         if climb.status == CLIMBING:
             if used >= tick.limit:
@@ -188,17 +193,17 @@ def answer_query(algorithm, world, query, climb, s, tick):
 def _next_check(records, similar, world, query, climb, s):
     """Step 2: of the records most like the problem, the first that passes both of its checks.
 
-    They are climbs from s to the record's start, and from its end to the goal.
+    They are climbs from s to the record's start, and from its end to the goal. Called when the climb before has ended.
     """
-    if query.tried < 0:
+    if query.tried < 0:  # it went straight to the goal, and got stuck: now for the records
         most_similar(world, records, s, query.goal, similar)
         query.tried = 0
-    elif climb.status != ARRIVED:
+    elif climb.status != ARRIVED:  # the record fails
         query.tried += 1
-    elif query.from_end:
+    elif query.from_end:  # it passes both
         query.record = similar.found[query.tried]
         return False
-    else:
+    else:  # it passes the first
         end = np.int64(records.ends[similar.found[query.tried]])
         start_climb(world, climb, end, query.goal, query.climb_limit)
         query.from_end = 1
@@ -310,6 +315,8 @@ class KnnPlanner(AgentCenteredPlanner):
     def details(self) -> dict[str, Any]:
         """What the last query found: a ``record``, ``none``, or ``straight`` if the goal could be climbed to."""
         query = self.state.query[0]
+        if query["stage"] != ANSWERED:
+            return {"answer": None}  # it is still under way
         return {"answer": "record" if query["record"] >= 0 else "straight" if query["tried"] < 0 else "none"}
 
 

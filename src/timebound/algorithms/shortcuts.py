@@ -3,8 +3,9 @@
 Once the path to the goal is known and the agent must step back to reach it, an A* search from the path to the agent
 looks for a shorter way. It begins anew in every tick that the agent is off the path, within that tick's budget R.
 
-Chosen where the paper is silent: putting a state of the path on the open list costs as much as following a parent.
-There is no plain version: ``tests/test_changing_worlds.py`` compares agents with and without shortcuts.
+Chosen where the paper is silent: putting a state of the path on the open list costs as much as following a parent; the
+whole path is opened, down to its beginning, when its turn comes.
+There is no plain version: ``tests/test_shortcuts.py`` compares agents with and without shortcuts.
 """
 
 from __future__ import annotations

@@ -17,7 +17,10 @@ Chosen where the papers are silent or slip:
 
 * The location is saved before the agent moves (line 30 of 2009 stands too late).
 * floor(R r) is at least 1, and so is N_T. Following a parent counts as a step, ending the trace does not.
-* Closed states stay closed (``reopen=true`` opens them again). A step back goes to the state's parent of now.
+* Closed states stay closed (``reopen=true`` opens them again), as published; buckets order states only roughly, so the
+  path may then exceed the optimum by the width of one. A step back goes to the state's parent of now.
+* The tick that finds the goal has its N_E expansions behind it and may follow R c parents all the same: a tick is
+  bounded by R expansions and R c parents.
 * With nothing left of its path, the agent steps back; at the root it returns to where it came from.
 * Late acting (row L of Table 1) steps between start and one neighbour until the whole path is known.
 * A path to the goal is final once no open state is better; ``steady=true`` never rejects that one (line 16 asks only
@@ -112,12 +115,14 @@ def _decide(agent, world, s, tick):
 
     Before it comes what ends a round of Algorithm 2 of 2014: whether an edit asks for a new search (lines 14-17).
     The variables of 2009 are found as: loc, ``here``; loc.last, ``follow.last``; solutionFound (goalFound of 2014),
-    ``search.status == FOUND``; solutionFoundAndTraced, ``follow.settled``; doneTrace, ``follow.tracing < 0``.
+    ``search.status == FOUND``; solutionFoundAndTraced, ``follow.settled``; doneTrace, ``follow.tracing < 0``; lists,
+    ``queue`` and ``table``; pathFollow and pathNew, the two rows of ``paths``; N_E and N_T, ``follow.expansions`` and
+    ``follow.traces``.
     """
     search = agent.search[0]
     follow = agent.follow[0]
     counts = agent.counts[0]
-    last = counts.expanded + tick.limit
+    until = counts.expanded + tick.limit
     if follow.begun and follow.edits != edits(world):
         follow.edits = edits(world)
         follow.stale = 1
@@ -129,7 +134,7 @@ def _decide(agent, world, s, tick):
         if not follow.begun and not _initialize(agent, world, s):
             return NEEDS_ROOM
         here = intern(agent.table, s)
-        status = _search(agent, world, Tick(last - counts.expanded, tick.deadline, tick.clock))
+        status = _search(agent, world, Tick(until - counts.expanded, tick.deadline, tick.clock))
         if status == PAUSED:
             return NOT_YET
         if status == GROW or not _trace(agent, world, here, tick):
@@ -140,7 +145,7 @@ def _decide(agent, world, s, tick):
     if search.status == EXHAUSTED:
         return NO_WAY  # line 31 of 2014
     if follow.shortcuts and follow.settled and place_on_path(agent, here) < 0:
-        ready = find_shortcut(agent, world, s, Tick(last - counts.expanded, tick.deadline, tick.clock))
+        ready = find_shortcut(agent, world, s, Tick(until - counts.expanded, tick.deadline, tick.clock))
         if ready != 0:
             return ready
     follow.used = 0
@@ -212,15 +217,16 @@ def _trace(agent, world, here, tick):
     if follow.steps < 0:
         follow.steps = follow.traces_after if search.status == FOUND else follow.traces
     # Of a path that is traced anew every tick only the part beyond the agent matters, unless an edit may come.
-    whole = follow.traces < INFINITE or follow.final or follow.lazy
+    anew = follow.traces == INFINITE and not follow.steady and tick.deadline == 0
+    whole = not anew or follow.final or follow.lazy
     least = np.int64(-1) if whole else cost_so_far(agent.table, search, here)
     done = trace_back(agent, world, here, least, deadline, tick.clock)  # line 13
     if done == GROW:
         return False
     follow.steps = -1
     if done == FOUND and (follow.final or not follow.steady or not falls_short(agent)):
-        # Lines 14-19: pathFollow <- pathNew.
-        switch_paths(agent)
+        # Lines 14-19: pathFollow <- pathNew; 16-17 are ``final``, which becomes ``settled``.
+        switch_paths(agent, whole)
         follow.held = agent.counts[0].states
     return True
 

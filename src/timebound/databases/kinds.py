@@ -2,7 +2,7 @@
 
 An algorithm says which kind it looks things up in (``Algorithm.database``). Everyone else asks the kind:
 ``tb.prepare``, ``tb.load_database``, warm-up, the lab, the command line. So a new kind is one file beside this, and one
-line in that of its algorithm.
+line in the declaration of its algorithm.
 """
 
 from __future__ import annotations
@@ -136,5 +136,5 @@ class DatabaseKind:
 def rules_of(world: Any) -> tuple[Any, ...]:
     """The size of a world, and how one may move in it: what must be the same for a database to fit."""
     if not isinstance(world, Grid):
-        return (world.states,)
+        return type(world).__name__, getattr(world, "shape", None), world.states
     return world.shape, *sorted(world.rules.items())

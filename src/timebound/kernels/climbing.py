@@ -1,4 +1,8 @@
-"""Hill-climbing: a greedy agent that gives up where its best neighbour is no nearer to where it wants to be."""
+"""Hill-climbing: a greedy agent that gives up where its best neighbour is no nearer to where it wants to be.
+
+The chapter (footnote 5) lets it give up where no neighbour is nearer. On grids whose cells all cost the same that is
+the same: c + h is less for a step that comes nearer than for any other.
+"""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ PATH_FIELDS = [
     ("steps", np.int64),  # parents that may still be followed in this tick; -1 between ticks
     ("final", np.int64),  # 1 if the path under trace leads to the goal and nothing better is open
     ("settled", np.int64),  # 1 once the final path is the one being followed
+    ("cut_off", np.int64),  # 1 if only the part of it beyond the agent was traced
     ("last", np.int64),  # slot where the agent was before, or -1
 ]
 
@@ -52,6 +53,7 @@ def forget_paths(agent):
     follow.steps = -1
     follow.final = 0
     follow.settled = 0
+    follow.cut_off = 0
     follow.last = -1
     agent.fronts[0] = agent.paths.shape[1]
     agent.fronts[1] = agent.paths.shape[1]
@@ -110,11 +112,12 @@ def falls_short(agent):
 
 
 @inlined
-def switch_paths(agent):
-    """Follow the path just traced."""
+def switch_paths(agent, whole):
+    """Follow the path just traced; it leads to the goal if ``final`` says so."""
     follow = agent.follow[0]
     follow.active = 1 - follow.active
     follow.settled = follow.final
+    follow.cut_off = not whole
 
 
 @inlined
@@ -166,17 +169,53 @@ def onward(agent, world, slot, k):
 @kernel
 def way_ahead(agent, world, s, states):
     """Write the states from ``s`` back to the path and along it; returns how many there are, even if not all fit."""
-    count = 0
-    if agent.fronts[agent.follow[0].active] == agent.paths.shape[1]:
+    count = np.int64(0)
+    row = agent.follow[0].active
+    front = agent.fronts[row]
+    if front == agent.paths.shape[1]:
         return count
     slot = intern(agent.table, s)
-    slot, k = onward(agent, world, slot, place_on_path(agent, slot))
+    k = place_on_path(agent, slot)
+    if k < 0 and agent.follow[0].cut_off and slot != agent.paths[row, agent.paths.shape[1] - 1]:
+        slot, count = _join(agent, world, slot, states)
+        k = front
+    slot, k = onward(agent, world, slot, k)
     while slot >= 0:
         if count < states.shape[0]:
             states[count] = state_of(agent.table, slot)
         count += 1
         slot, k = onward(agent, world, slot, k)
     return count
+
+
+@inlined
+def _join(agent, world, slot, states):
+    """The states from ``slot`` back to where its way in the tree meets that of the path, and on to the path's front.
+
+    Returns the front and how many they are. Both ways are walked towards the root, the longer one first.
+    """
+    table = agent.table
+    search = agent.search[0]
+    row = agent.follow[0].active
+    front = agent.paths[row, agent.fronts[row]]
+    meets = front
+    count = np.int64(0)
+    forth = np.int64(0)  # states from there to the front
+    while slot != meets:
+        if slot == search.root or cost_so_far(table, search, slot) < cost_so_far(table, search, meets):
+            meets = parent(world, table, search, meets)
+            forth += 1
+        else:
+            slot = parent(world, table, search, slot)
+            if count < states.shape[0]:
+                states[count] = state_of(table, slot)
+            count += 1
+    slot = front
+    for k in range(count + forth - 1, count - 1, -1):
+        if k < states.shape[0]:
+            states[k] = state_of(table, slot)
+        slot = parent(world, table, search, slot)
+    return front, count + forth
 
 
 @inlined

@@ -20,7 +20,7 @@ from ..kernels.jit import sources_digest
 from ..workers import Progress, on_dask, on_threads
 from .columns import COLUMNS
 from .experiment import Run, entry_of
-from .kinds import KINDS
+from .measuring import KINDS
 from .recipes import opened
 
 __all__ = ["Chunk", "Commits", "Keeper", "chunks", "code_digest", "not_made", "run", "run_chunk"]
