@@ -60,12 +60,13 @@ try:
     from numba.core.base import BaseContext
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
     from numba.core.cpu import CPUTargetOptions
+    from numba.core.registry import CPUDispatcher
     from numba.extending import intrinsic, overload
 
     for _owner, _names in (
         (types, ("BaseNamedTuple", "BaseTuple", "ExternalFunction")),
         (BaseContext, ("cast", "get_dummy_value", "make_array")),
-        (CPUTargetOptions, ("_nrt", "forceinline")),
+        (CPUTargetOptions, ("_nrt", "forceinline", "no_cfunc_wrapper", "no_cpython_wrapper")),
         (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
         (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
         (CompileResultCacheImpl, ("_locator_classes", "check_cachable", "filename_base", "rebuild", "reduce")),
@@ -93,7 +94,8 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
+# Nobody calls kernels through a pointer in C, so none is made: it takes long.
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 COMPILED = not config.DISABLE_JIT
 
@@ -327,8 +329,33 @@ def kernel(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile a helper that kernels call; it disappears into its caller."""
-    return njit(forceinline=True, **_OPTIONS)(function) if COMPILED else function
+    """Compile a helper that kernels call; it disappears into its caller.
+
+    What Python would call it by is not made, for it takes a third of the time to compile everything. Whoever calls it
+    from Python all the same, such as a test, gets it made at the first call.
+    """
+    if not COMPILED:
+        return function
+    helper = njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
+    helper.__class__ = _Helper
+    return helper
+
+
+class _Helper(CPUDispatcher):
+    """A compiled function that only kernels call. Numba would jump to nowhere if Python called it."""
+
+    def __call__(self, *args: Any) -> Any:
+        return _entrance(self)(*args)
+
+
+@cache
+def _entrance(helper: Any) -> Any:
+    """A compiled function that Python can call, and that calls the helper."""
+
+    def entrance(*args: Any) -> Any:
+        return helper(*args)
+
+    return njit(**_OPTIONS)(entrance)
 
 
 def generic(function: F) -> F:
