@@ -24,7 +24,7 @@ if _BESIDE.is_dir():
 # No deadline: the first example of a test may have to compile.
 settings.register_profile(
     "default",
-    max_examples=60 if COMPILED else 20,
+    max_examples=60 if COMPILED else 10,
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow],

@@ -98,7 +98,7 @@ def use(folder: Path) -> list:
     compiled: list[str] = []
     before = jit.on_compile(compiled.append)
     try:
-        space: dict = {}
+        space: dict = {"__name__": "tiny"}  # older Numba cannot save what is of no module
         file = folder / "tiny.py"
         exec(compile(file.read_text(), str(file), "exec"), space)
         return [space["twice"](4), space["twice"](1.5), compiled]
@@ -184,7 +184,7 @@ def test_an_index_that_is_damaged_while_a_kernel_is_compiled(tiny: Path) -> None
     (tiny / "tiny.py").write_text(TINY.replace("2 * x", "x + x"))
     before = jit.on_compile(damage)
     try:
-        space: dict = {}
+        space: dict = {"__name__": "tiny"}  # older Numba cannot save what is of no module
         exec(compile((tiny / "tiny.py").read_text(), str(tiny / "tiny.py"), "exec"), space)
         assert space["twice"](4) == 8
     finally:

@@ -1,0 +1,21 @@
+"""What the examples in docstrings and documents share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _registered_for_one_example(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An algorithm that an example registers is gone after it: the tests run in the same process."""
+    from timebound.algorithms import REGISTRY
+
+    if type(request.node).__name__ != "DoctestItem":
+        yield
+        return
+    with monkeypatch.context() as patch:
+        patch.setattr(REGISTRY, "_others", dict(REGISTRY._others))
+        yield
+    REGISTRY.version += 1
