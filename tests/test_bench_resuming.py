@@ -132,6 +132,7 @@ INTERRUPTED = """
 import os, signal, sys, threading
 from timebound import cli
 from timebound.lab.measuring import KINDS
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs in the background has it ignored
 made = []
 episode = KINDS["episode"]
 def stopping(world, run, entry):

@@ -35,7 +35,7 @@ class SubgoalDatabase:
     records: SubgoalRecords | CoverageRecords
     settings: dict[str, Any]
     rules: tuple[Any, ...]  # the size of the map, and how one may move on it
-    spare: list[Any] = field(default_factory=list, compare=False, repr=False)  # room for questions: a pool
+    spare: list[Any] = field(default_factory=list, compare=False, repr=False)  # room for queries: a pool
 
     @classmethod
     def empty(cls, world: Any, coverage: bool = False) -> SubgoalDatabase:
