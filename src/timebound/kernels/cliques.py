@@ -54,11 +54,11 @@ def _join_blocks(world, usable, parent, made):
     for row in range(1, parent.shape[0] // width - 2, 2):
         for col in range(1, width - 2, 2):
             s = row * width + col
-            if usable[s] and usable[s + 1] and usable[s + width] and usable[s + width + 1]:
-                if _adjacent(world, s, s + width + 1) and _adjacent(world, s + 1, s + width):
-                    for t in (s, s + 1, s + width, s + width + 1):
-                        parent[t] = made[0]
-                    made[0] += 1
+            free = usable[s] and usable[s + 1] and usable[s + width] and usable[s + width + 1]
+            if free and _adjacent(world, s, s + width + 1) and _adjacent(world, s + 1, s + width):
+                for t in (s, s + 1, s + width, s + width + 1):
+                    parent[t] = made[0]
+                made[0] += 1
 
 
 @inlined
