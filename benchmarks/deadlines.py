@@ -83,7 +83,7 @@ def databases(world: tb.Grid, spec: str) -> dict[str, dict[str, Any]]:
     if kind is not SUBGOALS:
         return {"": {"database": tb.prepare(world, None, algorithm=spec)}}
     return {
-        ", random records": {"database": tb.prepare(world, None, records=2000, seed=1)},
+        ", random records": {"database": tb.prepare(world, None, records=2000, mode="trees", seed=1)},
         ", coverage": {"database": tb.prepare(world, None, records=60, coverage=True, seed=1)},
     }
 

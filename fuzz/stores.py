@@ -234,7 +234,7 @@ class _Lab:
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self.world = tb.Grid(tb.generate.rooms((16, 16), room=4, seed=1))
-        self.recipe = Recipe.of("knn-lrta*", records=8)
+        self.recipe = Recipe.of("knn-lrta*", records=8, mode="trees")
         self.file = folder / "r.db"
         make("rooms", self.world, self.recipe, self.file)
         self.note = self.file.with_suffix(".json")

@@ -101,7 +101,7 @@ def test_a_run_that_fails_ends_a_race(folder: Path) -> None:
 
 def test_databases_are_opened_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("first", "second"):
-        tb.prepare(tb.Grid.load(f"{name}.map"), f"{name}.db", records=5)
+        tb.prepare(tb.Grid.load(f"{name}.map"), f"{name}.db", records=5, mode="trees")
     opened: list[str] = []
     load = recipes.load_database
     monkeypatch.setattr(recipes, "load_database", lambda file, world: opened.append(str(file)) or load(file, world))
@@ -119,7 +119,7 @@ def test_databases_are_opened_once(folder: Path, monkeypatch: pytest.MonkeyPatch
 def test_other_databases_are_other_runs(folder: Path) -> None:
     world = tb.Grid.load("first.map")
     for name, seed in (("one.db", 0), ("same.db", 0), ("other.db", 1)):
-        tb.prepare(world, name, records=5, seed=seed)
+        tb.prepare(world, name, records=5, mode="trees", seed=seed)
     one, same, other = (
         {run.key for run in race_on("first.map", specs=("knn-lrta*",), databases=[name]).runs}
         for name in ("one.db", "same.db", "other.db")

@@ -295,7 +295,7 @@ def test_the_lab_makes_what_a_spec_says(tmp_path: Path) -> None:
     field().save(tmp_path / "field.map")
     world = WorldSource.of_file(tmp_path / "field.map")
     specs = ("toy:corner=last", "toy:corner=last,look=false", "knn-lrta*", "a*")
-    few = Recipe.of("knn-lrta*", records=5)
+    few = Recipe.of("knn-lrta*", records=5, mode="trees")
     sweep = Sweep("corners", (world,), specs, corners=True, databases=(few,), setting=Setting(move_limit=500))
     runs = list(plan(sweep, lambda key, draw: draw()))
     table = Recipe.of("toy:corner=last")

@@ -75,19 +75,19 @@ def test_a_file_that_cannot_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     world, file = rooms(), tmp_path / "r.db"
     count = 300 if COMPILED else 30
-    tb.prepare(world, file, records=count, seed=1)
+    tb.prepare(world, file, records=count, mode="trees", seed=1)
     whole_file = file.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     for limit in (0, 100, 1024, len(whole_file) - 1):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
         try:
             with pytest.raises(tb.DatabaseError, match="File too large"):
-                tb.prepare(world, file, records=count, seed=1)
+                tb.prepare(world, file, records=count, mode="trees", seed=1)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert file.read_bytes() == whole_file
         assert not list(tmp_path.rglob(".*"))
-    tb.prepare(world, file, records=count, seed=1)
+    tb.prepare(world, file, records=count, mode="trees", seed=1)
     assert file.read_bytes() == whole_file
     assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
 
@@ -115,9 +115,9 @@ def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "folder").mkdir()
     (tmp_path / "a.db.parts").write_text("a file")
     with pytest.raises(tb.DatabaseError, match="folder: it is a folder"):
-        tb.prepare(world, tmp_path / "folder", records=5)
+        tb.prepare(world, tmp_path / "folder", records=5, mode="trees")
     with pytest.raises(tb.DatabaseError, match="a file of that name"):
-        tb.prepare(world, tmp_path / "a.db", records=5)
+        tb.prepare(world, tmp_path / "a.db", records=5, mode="trees")
 
     def full(fd: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -134,4 +134,4 @@ def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Path, "mkdir", refused)
     with pytest.raises(tb.DatabaseError, match=r"cannot make the folder .*: Permission denied"):
-        tb.prepare(world, tmp_path / "c.db", records=5)
+        tb.prepare(world, tmp_path / "c.db", records=5, mode="trees")

@@ -166,7 +166,7 @@ def test_what_is_no_file_is_no_database(tmp_path: Path) -> None:
             tb.load_database(name, world)  # type: ignore[arg-type]
     for name in ("a\0b", 5, ""):
         with pytest.raises(tb.DatabaseError, match="not the name"):
-            tb.prepare(world, name, records=5)  # type: ignore[arg-type]
+            tb.prepare(world, name, records=5, mode="trees")  # type: ignore[arg-type]
 
 
 def test_a_database_is_for_a_grid(database: tuple[tb.Grid, Path]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from helpers import COMPILED
 from small_databases import climbed, rooms
 from timebound import cli
 from timebound.databases import random_paths
+from timebound.databases.subgoals import SUBGOALS
+from timebound.lab.recipes import Recipe
 
 
 @pytest.mark.parametrize("mode", ["paths", "trees"])
@@ -75,7 +78,7 @@ def test_roots_in_a_small_part_are_given_up() -> None:
     cells[::2, ::2] = True
     cells[1:20, :] = tb.generate.rooms((19, 21), room=6, seed=1)
     world = tb.Grid(cells)
-    made = tb.prepare(world, None, records=5, seed=1)
+    made = tb.prepare(world, None, records=5, mode="trees", seed=1)
     assert len(made) == 5
 
 
@@ -85,7 +88,8 @@ def test_prepare_refuses(tmp_path: Path) -> None:
     for call, error, words in (
         (lambda: tb.prepare(world, tmp_path / "x", records=0), tb.SpecError, "at least 1"),
         (lambda: tb.prepare(world, tmp_path / "x", mode="magic"), tb.SpecError, "paths or trees"),
-        (lambda: tb.prepare(world, None, mode="paths", coverage=True), tb.SpecError, "mode is trees"),
+        (lambda: tb.prepare(world, None, mode="paths", coverage=True), tb.SpecError, "mode is coverage"),
+        (lambda: tb.prepare(world, None, mode="coverage", coverage=False), tb.SpecError, "cannot be false"),
         (lambda: tb.prepare(world, tmp_path / "no" / "x"), tb.DatabaseError, "no folder"),
         (lambda: tb.prepare(tb.Graph([0], [1]), tmp_path / "x"), tb.WorldError, "for grids"),
         (lambda: tb.prepare(tb.Grid([[1, 2]]), tmp_path / "x"), tb.WorldError, "cost the same"),
@@ -98,19 +102,40 @@ def test_prepare_refuses(tmp_path: Path) -> None:
 def test_prepare_command(tmp_path: Path, capsys, small_rounds: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rooms().save("r.map")
-    arguments = ["prepare", "r.map", "--for", "knn-lrta*", "--records", "12", "--jobs", "1"]
-    assert cli.main([*arguments, "-o", "r.db"]) == 0
+    arguments = ["prepare", "r.map", "--records", "12", "--jobs", "1"]
+    assert cli.main([*arguments, "--for", "knn-lrta*", "--mode", "trees", "-o", "r.db"]) == 0
     assert "12 records with" in capsys.readouterr().out
-    assert cli.main([*arguments, "-o", "s.db", "--json"]) == 0
+    assert cli.main([*arguments, "--mode", "trees", "-o", "s.db", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["records"], told["mode"], told["bytes"]) == (12, "trees", Path("s.db").stat().st_size)
     assert Path("r.db").read_bytes() == Path("s.db").read_bytes()
     assert told["coverage"] is False
-    assert cli.main([*arguments, "--coverage", "-o", "c.db"]) == 0
+    # Coverage is what is made when nothing is said, and what was once called --coverage.
+    assert cli.main([*arguments, "-o", "c.db"]) == 0
     out = capsys.readouterr().out
     assert "points each" in out
     world = tb.Grid.load("r.map")
     assert tb.load_database("c.db", world).settings["coverage"] is True
     assert ("no more" in out) == (len(tb.load_database("c.db", world)) < 12)
+    assert cli.main([*arguments, "--coverage", "-o", "d.db", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["mode"], told["coverage"]) == ("coverage", True)
+    assert Path("c.db").read_bytes() == Path("d.db").read_bytes()
     assert cli.main(["prepare", "r.map", "--for", "a*", "-o", "x.db"]) == 2
     assert "needs no database" in capsys.readouterr().err
+
+
+@pytest.mark.once
+def test_what_is_made_when_little_is_said() -> None:
+    """Coverage, and fewer records of it; random ones by name. All ways to say the same give the same options."""
+
+    def settled(**given: Any) -> tuple[str, bool, int]:
+        chosen = SUBGOALS.settle("knn-lrta*", {}, given)
+        return chosen["mode"], chosen["coverage"], chosen["records"]
+
+    for given in ({}, {"mode": "coverage"}, {"coverage": True}, {"mode": "trees", "coverage": True}):
+        assert settled(**given) == ("trees", True, 1000)
+        assert settled(**given, records=7) == ("trees", True, 7)
+    assert settled(mode="paths") == ("paths", False, 10_000)
+    assert settled(mode="trees") == settled(coverage=False) == ("trees", False, 10_000)
+    assert str(Recipe.of("knn-lrta*")) == "coverage-1000-seed0"

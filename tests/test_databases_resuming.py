@@ -123,7 +123,7 @@ def test_interrupted_rounds(tmp_path: Path, small_rounds: None, monkeypatch: pyt
     with pytest.raises(KeyboardInterrupt):
         tb.prepare(world, file, records=count, seed=5, coverage=True)
     with pytest.raises(tb.DatabaseError, match="parts of another database"):
-        tb.prepare(world, file, records=count, seed=5)
+        tb.prepare(world, file, records=count, mode="trees", seed=5)
     monkeypatch.setattr(
         coverage, "_search", lambda world, known, one: numbers.append(one.number) or search(world, known, one)
     )

@@ -29,7 +29,7 @@ def test_without_records_it_is_lrta(covers: bool) -> None:
 def test_a_walk_follows_its_record(tmp_path: Path) -> None:
     """The way goes through the record's start, its subgoals and its end, one state per move after the query."""
     world = rooms()
-    database = tb.prepare(world, None, records=2000 if COMPILED else 20, seed=1)
+    database = tb.prepare(world, None, records=2000 if COMPILED else 20, mode="trees", seed=1)
     followed = 0
     for problem in tb.problems(world, 40 if COMPILED else 3, seed=4):
         agent = tb.agent("knn-lrta*", world, problem.start, problem.goal, database=database, move_limit=20_000)
@@ -62,7 +62,7 @@ def test_a_walk_follows_its_record(tmp_path: Path) -> None:
 def test_the_whole_way_is_that_of_the_naive_twin(spec: str, rules: dict) -> None:
     free = tb.generate.rooms((24, 24), room=6, seed=3)
     world, twin = tb.Grid(free, **rules), NaiveGrid(free.tolist(), **rules)
-    database = tb.prepare(world, None, records=30, seed=2)
+    database = tb.prepare(world, None, records=30, mode="trees", seed=2)
     found = database.records
     records = [
         points(

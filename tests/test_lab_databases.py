@@ -24,7 +24,7 @@ from timebound.lab.store import Store
 
 SIDE = 30 if COMPILED else 16
 WORLD = WorldSource.generated("rooms", SIDE, 1, room=6 if COMPILED else 5)
-FEW = Recipe.of("knn-lrta*", records=8)
+FEW = Recipe.of("knn-lrta*", records=8, mode="trees")
 MANY = Recipe.of("knn-lrta*", records=30, mode="paths", seed=2)
 SWEEP = Sweep(
     "small", (WORLD,), (knn.KNN, "tba*"), (10_000,), 4, setting=Setting(move_limit=5000), databases=(FEW, MANY)

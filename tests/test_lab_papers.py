@@ -86,24 +86,40 @@ def test_tba_verdicts_can_fail() -> None:
 
 
 def test_learning_verdicts_can_fail() -> None:
-    """HOG2's own medians are near themselves; twice as much is not."""
+    """HOG2's own walks are the same as themselves; half as long again is not, nor are a few or none of them."""
 
-    def data(factor: float, count: int = 60) -> paper.Data:
+    def data(factor: float, count: int = 20, spread: float = 1.0) -> paper.Data:
         rows: dict[str, list[dict]] = {}
-        for (spec, budget), theirs in learning.MEDIANS.items():
-            middle = (theirs or 1.5) * factor
-            for k in range(count):
-                rows.setdefault(spec, []).append(
-                    {"spec": spec, "budget": budget, "status": "reached", "suboptimality": middle * (0.9 + k / 300),
-                     "states_per_move_mean": 1.0, "microseconds_per_move": 1.0}
-                )  # fmt: skip
+        for number, (spec, budget) in enumerate(learning.WALKS):
+            for k, one in enumerate(learning.HOG2[:count]):
+                ends = {"start": f"{one.start[0]},{one.start[1]}", "goal": f"{one.goal[0]},{one.goal[1]}"}
+                cost = one.costs[number] * factor * (spread if k % 2 else 1 / spread)
+                row = {"map": f"{one.map}.map", "budget": budget, "status": "reached", "cost": cost, **ends}
+                rows.setdefault(learning.PAIRS + spec, []).append(row)
         return paper.Data(rows)
 
-    assert learning.bg512(data(1.0)).verdict == report.REPRODUCED
+    same = learning.bg512(data(1.0))
+    assert same.verdict == report.REPRODUCED
+    assert same.tables[0].rows[0] == ["lrta*", "20/20", "1.000", "1.000", "1.00 to 1.00", "1.00", "1.00", "20"]
     assert learning.bg512(data(1.2)).verdict == report.REPRODUCED
-    assert learning.bg512(data(2.0)).verdict == report.DIFFERS
-    assert learning.bg512(data(1.0, 5)).verdict == report.CANNOT_TELL
+    assert learning.bg512(data(1.0, spread=3.0)).verdict == report.DIFFERS  # the median is that of two in the middle
+    assert learning.bg512(data(1.5)).verdict == learning.bg512(data(0.7)).verdict == report.DIFFERS
+    few = learning.bg512(data(1.0, 5))
+    assert few.verdict == report.CANNOT_TELL
+    assert few.because.startswith("not judged: 5 of HOG2's 20 walks")
     assert learning.bg512(paper.Data({})).verdict == report.CANNOT_TELL
+
+
+def test_hog2s_problems_are_planned_where_their_maps_are(tmp_path: Path) -> None:
+    """Each map with its own problems; without the maps there are none, and nothing is generated in their place."""
+    (tmp_path / "bg512").mkdir()
+    for name in ("AR0011SR", "AR0410SR", "AR9999SR"):
+        tb.Grid(np.ones((512, 512))).save(tmp_path / "bg512" / f"{name}.map")
+    pairs = learning.sweeps(paper.QUICK, paper.Maps.at(tmp_path))[0]
+    assert [world.name for world in pairs.worlds] == ["AR0011SR.map", "AR0410SR.map"]
+    assert [problem.start for problem in pairs.listed[1]] == [(348, 395), (417, 217)]
+    none = learning.sweeps(paper.QUICK, paper.Maps(None))[0]
+    assert none.worlds == ()
 
 
 def test_falling() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ import timebound as tb
 from small_lab import SAME, SWEEP, WORLD, runs_of
 from timebound.lab.columns import COLUMNS
 from timebound.lab.engine import chunks, run_chunk
-from timebound.lab.experiment import Setting, Sweep, WorldSource
+from timebound.lab.experiment import Setting, Sweep, WorldSource, plan
 from timebound.lab.measuring import KINDS
 
 
@@ -25,6 +27,23 @@ def test_a_plan_is_every_combination_once() -> None:
     assert [run.problem for run in runs[:12:4]] == list(tb.problems(grid, 3, seed=0))
     other = Sweep(**{**SWEEP.__dict__, "seed": 1})
     assert not {run.key for run in runs_of(other)} & {run.key for run in runs}
+
+
+def test_a_sweep_may_list_its_problems() -> None:
+    """Each world has its own, with the optimal costs as computed; another list is remembered under another key."""
+    drawn = [list(tb.problems(world.open(), 2, seed=7 + k)) for k, world in enumerate(SWEEP.worlds)]
+    listed = tuple(tuple(tb.Problem(p.start, p.goal) for p in found) for found in drawn)
+    runs = runs_of(Sweep("listed", SWEEP.worlds, ("a*",), listed=listed))
+    assert [run.problem for run in runs] == [*drawn[0], *drawn[1]]
+    keys: list[str] = []
+
+    def remembered(key: str, draw: Callable[[], Any]) -> Any:
+        keys.append(key)
+        return draw()
+
+    for given in (listed[0], listed[0][:1], ()):
+        list(plan(Sweep("listed", SWEEP.worlds[:1], ("a*",), problems=2, listed=(given,)), remembered))
+    assert len(set(keys)) == 3
 
 
 def test_keys_tell_what_matters_and_nothing_else() -> None:

@@ -55,7 +55,7 @@ def test_the_tree_finds_the_most_similar(seed: int, count: int, wanted: int) -> 
 
 def test_the_first_record_that_can_be_climbed(tmp_path: Path) -> None:
     world = rooms()
-    database = tb.prepare(world, tmp_path / "r.db", records=60, seed=1)
+    database = tb.prepare(world, tmp_path / "r.db", records=60, mode="trees", seed=1)
     nearest = new_nearest(10)
     some = 0
     for problem in tb.problems(world, 20 if COMPILED else 4, seed=2):

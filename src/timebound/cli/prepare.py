@@ -30,7 +30,10 @@ def add_to(commands: Any) -> None:
         "",
     )
     parser.add_argument("map", metavar="MAP", help="a .map file, image, NumPy .npy array or ROS .yaml")
-    parser.add_argument("--for", dest="algorithm", metavar="SPEC", required=True, help="which algorithm, see below")
+    parser.add_argument(
+        "--for", dest="algorithm", metavar="SPEC", default="knn-lrta*",
+        help="which algorithm, see below; default knn-lrta*",
+    )  # fmt: skip
     parser.add_argument("--scale", type=whole, default=1, metavar="K", help="enlarge the map K times first")
     worker_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True)

@@ -71,6 +71,8 @@ class DatabaseKind:
     examples: tuple[str, ...] = ()
     # Which option says how much is to be made.
     amount: str | None = None
+    # The options that were given, where two words mean the same, in the one way that databases are told apart by.
+    meant: Callable[[Options], Options] | None = None
     # Why no database is made for ``(world, options)``; None: one is.
     unfit: Callable[[Any, Options], str | None] | None = None
     # How large it will be and how long it will take, for ``(world, options)``: told before the work starts.
@@ -99,10 +101,10 @@ class DatabaseKind:
                 raise SpecError(f"a {self.noun} has no option {shown(name)}; {nearest(name, known)}")
             if name in told and told[name] != value:
                 raise SpecError(f"{name} is a parameter of {algorithm}: say it there, as {algorithm}:{name}=VALUE")
-        return {
-            name: option.check(given[name]) if name in given else told.get(name, option.default)
-            for name, option in known.items()
-        }
+        chosen = {name: known[name].check(value) for name, value in given.items()}
+        if self.meant is not None:
+            chosen = self.meant(chosen)
+        return {name: chosen.get(name, told.get(name, option.default)) for name, option in known.items()}
 
     def serves(self, parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
         """Whether a database with these settings is what an algorithm's parameters ask for."""

@@ -63,10 +63,11 @@ def prepare(
     """Make a database for a world, write it to ``path``, and open it; with None, only in memory.
 
     ``algorithm`` says what it is for, and so which options there are; ``timebound prepare --help`` lists them. Some may
-    be parameters of the algorithm itself, and are then taken from there. For kNN LRTA*: ``records`` (10,000) random
-    ones by ``mode`` "trees" or "paths", and ``seed`` (0). With ``coverage=True`` only problems that the records before
-    them do not answer become records, and an agent may use any part of them; ``records`` is then the most that there
-    will be.
+    be parameters of the algorithm itself, and are then taken from there. For kNN LRTA*: ``mode`` ("coverage"),
+    ``records`` (1,000, or 10,000 random ones) and ``seed`` (0). With coverage only problems that the records before
+    them do not answer become records, at most so many, and an agent may use any part of them. ``mode`` "paths" makes
+    random records as published, by one A* search each; "trees" does so many times faster, hundreds from each Dijkstra
+    search.
 
     Interrupted work goes on where it stopped: finished parts are kept beside the file until it is whole. The same
     options give the same bytes, whatever the number of jobs. ``say`` is told how large the work is before it starts,
@@ -131,9 +132,9 @@ def load_database(path: str | Path, world: Any) -> Any:
     >>> import tempfile, timebound as tb
     >>> world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=1))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = tb.prepare(world, folder + "/rooms.db", records=50, seed=1)
+    ...     made = tb.prepare(world, folder + "/rooms.db", records=20, seed=1)
     ...     print(tb.load_database(folder + "/rooms.db", world))
-    <SubgoalDatabase of 50 records, 0.00 MB>
+    <SubgoalDatabase of 20 records, 0.00 MB>
     """
     check_world(world)
     header, arrays = files.read(path)

@@ -1,8 +1,8 @@
 """Subgoal databases for kNN LRTA*: optimal paths, compressed into a few subgoals each.
 
 A record is a path's start and end, and the subgoals between: states that a greedy agent can climb to one after the
-other. The paths are those between random states (random_paths.py), or with ``coverage`` those that are missing
-(coverage.py); the second have another form, in which any part of a record is found.
+other. The paths are those that are missing (coverage.py), in a form in which any part of a record is found; or, as
+published, those between random states (random_paths.py).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import SpecError
 from ..kernels.coverage_records import CoverageRecords, no_coverage_records
 from ..kernels.subgoal_records import SubgoalRecords
 from ..parameters import Parameter
@@ -25,6 +26,9 @@ from .parts import Workshop
 from .random_paths import CLIMB_LIMIT, MODES, between_random_states
 
 __all__ = ["SUBGOALS", "SubgoalDatabase"]
+
+COVERAGE = "coverage"
+MANY, FEW = 10_000, 1_000  # records if nothing is said: random ones, and with coverage
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,10 @@ class SubgoalDatabase:
         return None
 
     def facts(self) -> dict[str, Any]:
-        """How many records, and what they were made with."""
-        return {"coverage": False, **self.settings, "records": len(self)}
+        """How many records, and what they were made with, in the words that one asks for them."""
+        covers = self.settings.get("coverage", False)
+        named = {"mode": COVERAGE} if covers else {}
+        return {**self.settings, **named, "coverage": covers, "records": len(self)}
 
     def __repr__(self) -> str:
         return f"<SubgoalDatabase of {len(self):,} records, {self.nbytes / 1e6:.2f} MB>"
@@ -89,9 +95,22 @@ def _refuses(world: Any) -> str | None:
     return "subgoal databases are for grids whose cells all cost the same" if world.terrain else None
 
 
+def _meant(given: Options) -> Options:
+    """Coverage if nothing else is said. It takes its paths from trees, and files say so: ``mode`` trees, ``coverage``.
+
+    To say ``coverage`` alone, or beside trees, was once the only way to ask for it.
+    """
+    mode = given.get("mode", COVERAGE if given.get("coverage", True) else "trees")
+    coverage = given.get("coverage", mode == COVERAGE)
+    if mode == COVERAGE and not coverage:
+        raise SpecError("mode is coverage, so coverage cannot be false; without it mode is trees or paths")
+    amount = {"records": FEW} if coverage else {}
+    return {**amount, **given, "mode": "trees" if mode == COVERAGE else mode, "coverage": coverage}
+
+
 def _unfit(world: Grid, options: Options) -> str | None:
     if options["coverage"] and options["mode"] != "trees":
-        return f"coverage takes its paths from trees, so mode is trees, not {options['mode']!r}"
+        return f"coverage takes its paths from trees, so mode is coverage, not {options['mode']!r}"
     return None
 
 
@@ -131,33 +150,36 @@ def _open(world: Any, settings: dict[str, Any], arrays: Mapping[str, np.ndarray]
 SUBGOALS = DatabaseKind(
     name="knn-lrta*",
     noun="subgoal database",
-    summary="optimal paths between random cells, each compressed into a few subgoals",
+    summary="optimal paths, each compressed into a few subgoals",
     holds=SubgoalDatabase,
     options=(
-        Parameter("records", int, 10_000, "how many to make", low=1, high=100_000_000),
+        Parameter(
+            "records",
+            int,
+            MANY,
+            f"how many to make, with coverage at most (and {FEW} if not said)",
+            low=1,
+            high=100_000_000,
+        ),
         Parameter(
             "mode",
             str,
-            "trees",
-            "trees takes hundreds of records from each Dijkstra search, minutes where paths, one A* search per record "
-            "as published, takes hours",
-            choices=MODES,
+            COVERAGE,
+            "coverage makes only what is still missing, and agents use parts of records, so on most maps a tenth of "
+            "them does better; paths are random records as published, by one A* search each, which takes hours; trees "
+            "are random ones too, hundreds from each Dijkstra search, in minutes",
+            choices=(COVERAGE, *MODES),
         ),
-        Parameter(
-            "coverage",
-            bool,
-            False,
-            "only what is still missing becomes a record, up to as many as asked for, and agents use parts of records: "
-            "on most maps a tenth of them does better",
-        ),
+        Parameter("coverage", bool, False, "the same as mode coverage"),
         Parameter("seed", int, 0, "a whole number that chance begins with", low=0),
     ),
     examples=(
-        "a.map --for 'knn-lrta*' --records 10000 -o a.db",
+        "a.map --for 'knn-lrta*' -o a.db",
+        "a.map --for 'knn-lrta*' --records 1000 -o a.db",
         "a.map --for 'knn-lrta*' --mode paths --dask local -o a.db",
-        "a.map --for 'knn-lrta*' --coverage --records 1000 -o a.db",
     ),
     refuses=_refuses,
+    meant=_meant,
     unfit=_unfit,
     make=_make,
     settings=_settings,

@@ -151,6 +151,7 @@ class Sweep:
     seed: int = 0
     cost: tuple[float, float] | None = None
     corners: bool = False  # one problem per world instead: from its first cell to its last
+    listed: tuple[tuple[Problem, ...], ...] = ()  # the problems of each world instead
     setting: Setting = field(default_factory=Setting)
     kind: str = "episode"  # what is done with a problem: see KINDS
     databases: tuple[Recipe, ...] = ()  # for the algorithms that use one
@@ -223,12 +224,19 @@ def plan(sweep: Sweep, remembered: Drawn) -> Iterator[Run]:
     budgets = [str(_budget(budget)) for budget in sweep.budgets]
     uses = [(spec, recipe) for spec in sweep.specs for recipe in _recipes(sweep, spec)]
     competitors = [(spec, budget, recipe) for budget in budgets for spec, recipe in uses]
-    for source in sweep.worlds:
+    for number, source in enumerate(sweep.worlds):
         what: list[Any] = [asdict(source) | {"file": Path(source.file).name if source.file else None}]
-        what += ["corners"] if sweep.corners else [sweep.problems, sweep.seed, sweep.cost]
+        given = sweep.listed[number] if sweep.listed else ()
+        if given:
+            what += [[_numbers(p.start), _numbers(p.goal)] for p in given]
+        else:
+            what += ["corners"] if sweep.corners else [sweep.problems, sweep.seed, sweep.cost]
 
-        def draw(source: WorldSource = source) -> Any:
+        def draw(source: WorldSource = source, given: Sequence[Problem] = given) -> Any:
             grid = source.open()
+            if given:
+                ends = [(p.start, p.goal) for p in given]
+                return [grid.digest, [[*_numbers(a), *_numbers(b), optimum(grid, a, b)] for a, b in ends]]
             if sweep.corners:
                 end = grid.shape[0] - 1, grid.shape[1] - 1
                 return [grid.digest, [[0, 0, *end, optimum(grid, (0, 0), end)]]]

@@ -28,10 +28,10 @@ __all__ = ["Recipe", "make", "note_of", "opened", "usable", "warm_up"]
 class Recipe:
     """What a database is made with, on any map: its kind, and all of its options.
 
-    >>> print(Recipe.of("knn-lrta*", records=10_000))
-    trees-10000-seed0
-    >>> print(Recipe.of("knn-lrta*", records=1000, coverage=True))
+    >>> print(Recipe.of("knn-lrta*"))
     coverage-1000-seed0
+    >>> print(Recipe.of("knn-lrta*", mode="trees", records=10_000))
+    trees-10000-seed0
     """
 
     name: str  # of the kind

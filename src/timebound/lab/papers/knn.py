@@ -76,8 +76,8 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         found = maps.sources("sc1", caves[:1], only=wide) + maps.sources("dao", caves[1:], only=winding)
         worlds = tuple(source.enlarged(4) for source in found)
     limit = Setting(move_limit=LIMIT)
-    trees = tuple(Recipe.of(KNN, records=count) for count in records)
-    covering = tuple(Recipe.of(KNN, records=count // FEWER, coverage=True) for count in COVERED.get(scale, RECORDS[:3]))
+    trees = tuple(Recipe.of(KNN, records=count, mode="trees") for count in records)
+    covering = tuple(Recipe.of(KNN, records=count // FEWER) for count in COVERED.get(scale, RECORDS[:3]))
     made = [
         Sweep(
             "knn", worlds, (KNN,), ("none",), problems, cost=cost, setting=limit, kind="asked",
