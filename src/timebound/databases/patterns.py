@@ -187,7 +187,8 @@ def _too_large(world: Any, options: Options, copies: int, free: int, what: str) 
 
 
 def _size(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+    unit, size = ("GB", 1e9) if count >= 1e9 else ("MB", 1e6) if count >= 1e6 else ("KB", 1e3)
+    return f"{count / size:,.1f} {unit}"
 
 
 def _free_memory() -> int | None:
