@@ -64,9 +64,11 @@ QUERY = np.dtype(
         ("learned", np.int64),  # states whose values were raised for subgoals that are behind
         ("climb_limit", np.int64),
         ("retry", np.int64),
+        ("without", np.int64),  # the stage after a query that finds no record: ANSWERED, or GIVES_WAY
     ]
 )
 NEW, STRAIGHT, CHECKS, ANSWERED = range(4)
+GIVES_WAY = 4  # there is no record, and another algorithm walks (``otherwise``); then this one is not asked
 NEW_SUBGOAL = 9  # what NEEDS_ROOM is about, besides the learners' own reasons: an empty table of values
 PATIENCE = 8  # slips on the way to a subgoal before its record is dropped
 FAILURES = 10
@@ -102,11 +104,7 @@ def _decide(algorithm, world, s, tick):
     query = algorithm.query[0]
     counts = algorithm.counts[0]
     if must_forget(world, algorithm.log, learner, look, algorithm.plan):
-        # Something has opened: a record that failed may do now. In a world that opens all the time an agent must not
-        # spend it all on queries.
-        query.failed = 0
-        if query.stage == ANSWERED and query.record < 0 and query.moves > query.ticks:
-            query.stage = NEW
+        hear_of_openings(query)
         learner.lack = FORGET
         return NEEDS_ROOM
     if lacks_room(algorithm.values, 1):
@@ -118,6 +116,8 @@ def _decide(algorithm, world, s, tick):
     if query.paused:
         return NOT_YET
     if query.stage != ANSWERED:
+        if query.stage == GIVES_WAY and (used == 0 or (used < tick.limit and tick.deadline == 0)):
+            return NEEDS_ROOM
         query.ticks += 1
         return 0  # it goes on in the next tick
     subgoal = select_subgoal(algorithm.records, algorithm.candidates, query, s)
@@ -135,12 +135,23 @@ def _decide(algorithm, world, s, tick):
 
 
 @inlined
+def hear_of_openings(query):
+    """Something has opened: a record that failed may do now, and there may be one where there was none.
+
+    In a world that opens all the time an agent must not spend it all on queries.
+    """
+    query.failed = 0
+    if query.stage >= ANSWERED and query.record < 0 and query.moves > query.ticks:
+        query.stage = NEW
+
+
+@inlined
 def reconsider(query):
     """A new query, if the record has failed, or if there is none and ``retry`` moves have been made."""
-    if query.stage == ANSWERED and query.record >= 0 and query.slips > PATIENCE:
+    if query.stage == ANSWERED and query.slips > PATIENCE and (query.record >= 0 or query.without == GIVES_WAY):
         query.failed += 1
         query.stage = NEW
-    if query.stage == ANSWERED and query.record < 0 and 0 < query.retry <= query.moves:
+    if query.stage >= ANSWERED and query.record < 0 and 0 < query.retry <= query.moves:
         query.stage = NEW
 
 
@@ -165,9 +176,9 @@ def answer_query(algorithm, world, query, climb, s, tick):
         start_climb(world, climb, s, query.goal, query.climb_limit)
         query.stage = STRAIGHT
         if query.failed >= FAILURES:
-            query.stage = ANSWERED
+            query.stage = query.without
             query.tried = 0
-    while query.stage != ANSWERED:
+    while query.stage < ANSWERED:
         if climb.status == CLIMBING:
             if used >= tick.limit:
                 break
@@ -182,7 +193,7 @@ def answer_query(algorithm, world, query, climb, s, tick):
         elif next_check(algorithm.records, algorithm.candidates, world, query, climb, s):
             query.stage = CHECKS
         else:
-            query.stage = ANSWERED
+            query.stage = ANSWERED if query.record >= 0 else query.without
     return used
 
 

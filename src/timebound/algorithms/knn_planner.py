@@ -17,7 +17,9 @@ from ..kernels.kd_tree import Nearest, new_nearest
 from ..kernels.workspace import new_record
 from .agent_centered import AgentCenteredPlanner
 from .knn_lrta_star import ANSWERED, NEW, NEW_SUBGOAL, QUERY, NearestNeighbours
+from .otherwise import OtherwisePlanner
 from .registry import Algorithm, Parameter, World
+from .time_bounded import ALGORITHMS as TIME_BOUNDED
 
 
 class KnnPlanner(AgentCenteredPlanner):
@@ -29,6 +31,7 @@ class KnnPlanner(AgentCenteredPlanner):
         self._database, self._candidates = database, candidates
         query = new_record(QUERY)
         query["goal"], query["record"], query["climb_limit"], query["retry"] = goal, -1, climb, retry
+        query["without"] = ANSWERED
         self._common["look"]["goal"] = -1
         self.state = NearestNeighbours(
             query=query,
@@ -77,7 +80,7 @@ class KnnPlanner(AgentCenteredPlanner):
     def details(self) -> dict[str, Any]:
         """What the last query found: a ``record``, ``none``, or ``straight`` if the goal could be climbed to."""
         query = self.state.query[0]
-        if query["stage"] != ANSWERED:
+        if query["stage"] < ANSWERED:
             return {"answer": None}  # it is still under way
         return {"answer": "record" if query["record"] >= 0 else "straight" if query["tried"] < 0 else "none"}
 
@@ -94,6 +97,19 @@ def needs_plain_grid(world: Any) -> str | None:
     return "its databases are for grids whose cells all cost the same"
 
 
+_OTHERS = {algorithm.name: algorithm for algorithm in TIME_BOUNDED}
+
+
+def _make(
+    world: World, goal: int, budget: Any, database: Any, candidates: int, climb: int, retry: int, otherwise: str
+) -> Any:
+    knn = KnnPlanner(world, goal, database, candidates, climb, retry)
+    if otherwise not in _OTHERS:
+        return knn
+    other = _OTHERS[otherwise]
+    return OtherwisePlanner(world, knn, lambda: other.make(world, goal, budget, **other.settle({})))
+
+
 KNN_LRTA_STAR = Algorithm(
     name="knn-lrta*",
     summary="LRTA* from subgoal to subgoal of a similar problem in a database",
@@ -104,10 +120,11 @@ KNN_LRTA_STAR = Algorithm(
         ),
         Parameter("climb", int, 250, "steps of a climb before it counts as failed", low=1, high=1_000_000),
         Parameter("retry", int, 0, "without a record, ask again after so many moves; 0: never", low=0, high=1_000_000),
+        Parameter(
+            "otherwise", str, "lrta*", "what walks to the goal where there is no record", choices=("lrta*", *_OTHERS)
+        ),
     ),
-    make=lambda world, goal, budget, database, candidates, climb, retry: KnnPlanner(
-        world, goal, database, candidates, climb, retry
-    ),
+    make=_make,
     refuses=needs_plain_grid,
     database=SUBGOALS,
 )
