@@ -88,7 +88,7 @@ def test_the_whole_way_is_that_of_the_naive_twin(other: str, rules: dict, budget
     assert without > 1
 
 
-@pytest.mark.parametrize("budget", [None, 5])
+@pytest.mark.parametrize("budget", [None, 1, 5])
 def test_tba_walks_as_it_always_does(budget: int | None) -> None:
     """From where no climb leads anywhere, so that the query takes one state."""
     cells = np.ones((9, 9), bool)
@@ -96,8 +96,10 @@ def test_tba_walks_as_it_always_does(budget: int | None) -> None:
     world, twin = tb.Grid(cells), NaiveGrid(cells.tolist())
     start, goal = (3, 3), (3, 8)
     assert naive.query(twin, start, goal, [], 10, 250) == (None, 1)
-    result = tb.solve(world, start, goal, knn("tba*"), database=empty(world), budget=budget)
-    assert points(result.path) == tba_star(twin, start, goal, budget).trail
+    agent = tb.agent(knn("tba*"), world, start, goal, database=empty(world), budget=budget)
+    agent.step()
+    assert (agent._planner._other is None) == (budget == 1)  # nothing is left of that tick
+    assert points(agent.run().result().path) == tba_star(twin, start, goal, budget).trail
 
 
 # --- what is promised of every algorithm ----------------------------------------------------------------------------
@@ -238,6 +240,7 @@ def test_a_record_takes_the_agent_away_and_it_finds_on(other: str, budget: int |
         trail.append(agent.step())
         if trail[-1] != trail[-2]:
             tb.validate(world, trail[-2:])
+        assert agent.ticks < 5000
 
     while agent.details()["answer"] != "none":
         step()

@@ -116,7 +116,7 @@ def _decide(algorithm, world, s, tick):
     if query.paused:
         return NOT_YET
     if query.stage != ANSWERED:
-        if query.stage == GIVES_WAY and (used == 0 or (used < tick.limit and tick.deadline == 0)):
+        if query.stage == GIVES_WAY and used < tick.limit:
             return NEEDS_ROOM
         query.ticks += 1
         return 0  # it goes on in the next tick

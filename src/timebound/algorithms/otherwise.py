@@ -12,7 +12,7 @@ an edit that has opened something. Then the agent is kNN LRTA*'s again.
   moves would never end. If LRTA* has walked meanwhile, it begins anew.
 * Where the goal can be climbed to, LRTA* goes there as before. Walls may fall on that way too; then, as with a record
   that fails, there is a new query.
-* With a budget in time the agent waits for the tick after the query. One of expansions leaves what it leaves.
+* The tick that ends a query goes on with what is left of its budget, if anything is.
 
 The plain version is ``walk`` with ``otherwise`` in tests/naive/subgoals.py.
 """
