@@ -505,8 +505,7 @@ def test_an_edit_in_a_file_from_outside_is_noticed(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    go()  # ours may have to be compiled
-    (package / "walker.py").write_text(text + "\n")
+    tb.solve(tb.Grid([[1] * 4] * 3), (0, 0), (2, 3), "lrta*", budget=1)  # ours may have to be compiled
     first = go()
     assert (first["own"], first["compiled"]) == ([], ["run"])
     (package / "unrelated.py").write_text("X = 1\n")
