@@ -44,14 +44,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Coverage doubles the time of kernels without the JIT: it watches a test's cases while they show it new lines."""
+    """Coverage doubles the time of kernels without the JIT: it watches a test's cases while they show it new lines.
+
+    And of the two runs of ``make test`` it watches a test in one: with the JIT off, if that run has it.
+    """
     plugin = item.config.pluginmanager.getplugin("_cov")
     controller = getattr(plugin, "cov_controller", None)
     seen = getattr(getattr(getattr(controller, "cov", None), "_collector", None), "data", None)
     test = item.nodeid.partition("[")[0]
     if seen is None:  # nobody is watching
         return (yield)
-    if _nothing_new[test] == 2:
+    elsewhere = item.config.option.markexpr == "not once" and item.get_closest_marker("compiled") is None
+    if elsewhere or _nothing_new[test] == 2:
         item.add_marker("no_cover")
         return (yield)
     before = sum(map(len, seen.values()))

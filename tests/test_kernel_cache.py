@@ -17,7 +17,10 @@ import timebound
 from helpers import COMPILED
 from timebound.kernels import jit
 
-pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled without the JIT")
+pytestmark = [
+    pytest.mark.compiled,
+    pytest.mark.skipif(not COMPILED, reason="nothing is compiled without the JIT"),
+]
 
 # --- files that are damaged, and folders that cannot be written ------------------------------------------------------
 
