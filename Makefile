@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 # The MovingAI maps, if they lie beside the project.
 export TIMEBOUND_MAPS ?= $(abspath $(wildcard ../shared/movingai))
 
-.PHONY: demo test lint types kernels-1 kernels-2 compiled quick coverage doctest docs bench deadlines fuzz lowest lowest-smoke clean help
+.PHONY: demo test lint types kernels-1 kernels-2 compiled interpreted quick coverage doctest docs bench deadlines fuzz lowest lowest-smoke clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -29,11 +29,10 @@ $(DEMO): pyproject.toml | $(PY)
 demo: $(DEMO)  ## Race the searches on a generated map and draw their paths
 	$(PY) -m timebound.cli demo -o out
 
-# Two at a time: first two processes compile the kernels, each those of other kinds of worlds; then the tests run with
-# them and without the JIT. Each tells what it has to say when it is done.
+# Two at a time: first two processes compile the kernels, each those of other kinds of worlds. The tests without the JIT
+# need none and begin when one of the two is done, those with it when both are. Each tells what it has to say at its end.
 test: lint  ## All tests, style and types
-	$(MAKE) --no-print-directory -j2 --output-sync=target types kernels-1 kernels-2
-	$(MAKE) --no-print-directory -j2 --output-sync=target coverage compiled
+	$(MAKE) --no-print-directory -j2 --output-sync=target AHEAD='kernels-1 kernels-2' kernels-1 kernels-2 types coverage
 
 lint: $(STAMP)  ## Style
 	$(VENV)/bin/ruff check .
@@ -51,10 +50,21 @@ kernels-1: $(STAMP)
 kernels-2: $(STAMP)
 	$(KERNELS) grid graph
 
-compiled: $(STAMP)  ## All examples, and the tests but for those that run once, which are for make coverage
-	$(PY) -m pytest --doctest-modules --doctest-glob='*.md' -m 'not once' src/timebound docs tests
+# Each run of the tests leaves the lines that it saw in a file of its own.
+COVERED := --cov=timebound --cov-report=
 
-quick: $(STAMP)  ## The tests, compiled
+compiled: $(STAMP) $(AHEAD)  ## All examples, and the tests but for those in which no kernel plays a part
+	COVERAGE_FILE=.coverage.compiled $(PY) -m pytest $(COVERED) --doctest-modules --doctest-glob='*.md' -m 'not once' \
+		src/timebound docs tests
+
+interpreted: $(STAMP)  ## The tests with the JIT off, which sees inside the kernels; but for those that only call them
+	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(PY) -m pytest $(COVERED) -m 'not compiled' tests
+
+coverage: interpreted compiled  ## Both runs of the tests, and which lines neither of them saw
+	$(PY) -m coverage combine --quiet --keep .coverage.interpreted .coverage.compiled
+	$(PY) -m coverage report --skip-covered --fail-under=90
+
+quick: $(STAMP)  ## All tests, compiled
 	$(PY) -m pytest tests
 
 doctest: $(STAMP)  ## The examples in the docstrings
@@ -62,9 +72,6 @@ doctest: $(STAMP)  ## The examples in the docstrings
 
 docs: $(STAMP)  ## The examples in the documentation (the README's own is among the tests)
 	$(PY) -m pytest --doctest-glob='*.md' docs
-
-coverage: $(STAMP)  ## The tests again with the JIT off, so that coverage sees inside the kernels
-	NUMBA_DISABLE_JIT=1 $(PY) -m pytest tests --cov=timebound --cov-report=term:skip-covered --cov-fail-under=90
 
 bench: $(STAMP)  ## Speed, as ratios to other libraries within one run
 	$(PY) -m pip install --quiet -e '.[bench]'
@@ -91,5 +98,5 @@ lowest-smoke: $(LOWEST)/.installed  ## A few quick ones of them
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest tests/test_lowest.py
 
 clean:  ## Remove what was made
-	rm -rf $(VENV) $(LOWEST) out build dist .coverage .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) out build dist .coverage* .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,37 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("default")
+
+# How many cases of each test have shown, one after the other, no line that was not seen before.
+_nothing_new: Counter[str] = Counter()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    neither = [one.nodeid for one in items if {"once", "compiled"} <= {mark.name for mark in one.iter_markers()}]
+    if neither:
+        raise pytest.UsageError(f"marked both once and compiled, so that neither run has it: {', '.join(neither)}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Coverage doubles the time of kernels without the JIT: it watches a test's cases while they show it new lines.
+
+    And of the two runs of ``make test`` it watches a test in one: with the JIT off, if that run has it.
+    """
+    plugin = item.config.pluginmanager.getplugin("_cov")
+    controller = getattr(plugin, "cov_controller", None)
+    seen = getattr(getattr(getattr(controller, "cov", None), "_collector", None), "data", None)
+    test = item.nodeid.partition("[")[0]
+    if seen is None:  # nobody is watching
+        return (yield)
+    elsewhere = item.config.option.markexpr == "not once" and item.get_closest_marker("compiled") is None
+    if elsewhere or _nothing_new[test] == 2:
+        item.add_marker("no_cover")
+        return (yield)
+    before = sum(map(len, seen.values()))
+    outcome = yield
+    _nothing_new[test] = 0 if sum(map(len, seen.values())) > before else _nothing_new[test] + 1
+    return outcome
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,8 @@ from timebound.lab.race import Race, write_csv
 from timebound.lab.summary import doubtful, format_table, short, summarise
 from timebound.lab.tasks import collect
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 RECORD_FIELDS = {
     *("map", "digest", "source", "seed", "problem", "start", "goal", "spec", "status", "algorithm", "budget"),
     *("cost", "moves", "waits", "first_move_lag", "expansions", "learning_expansions", "back_moves"),
@@ -274,7 +276,6 @@ for work in (
 """
 
 
-@pytest.mark.once
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     """A table, a picture or a map is written whole or not at all."""
     pytest.importorskip("PIL")

@@ -22,6 +22,8 @@ from timebound.lab.race import FIELDS, Race
 from timebound.lab.store import Memory, Store
 from timebound.lab.tasks import collect
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 SAME = [name for name in FIELDS if name not in COLUMNS or name in deterministic()]
 
 

@@ -248,7 +248,6 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["bench", "good.map", "--budget", "10,x"], ["'x'"]),
         (["bench", "good.map", "--cost", "7"], ["LO:HI", "'7'"]),
         (["bench", "good.map", "--cost", "9:3"], ["LO:HI"]),
-        (["bench", "good.map", "--cost", "100:200"], ["good.map", "100 to 200"]),
         (["bench", "good.map.scen", "--cost", "100:200"], ["100 to 200"]),
         (["bench", "good.map", "--problems", "0"], ["at least 1"]),
         (["bench", "good.map", "--jobs", "0"], ["jobs"]),
@@ -397,6 +396,13 @@ def test_a_mistake_is_one_sentence(capsys, here, words, hints):
         assert hint in err
 
 
+@pytest.mark.compiled
+def test_a_cost_that_no_problem_has_is_a_mistake(capsys, here):
+    """Which shows when many have been drawn and solved."""
+    words = ["bench", "good.map", "--cost", "100:200"]
+    test_a_mistake_is_one_sentence(capsys, here, words, ["good.map", "100 to 200"])
+
+
 def test_a_blocked_goal_is_a_result(capsys):
     """No mistake: in a world that changes it may be free the next moment. A start in a wall is one."""
     code, out, err = run(capsys, "solve", "good.map", "0,0", "1,2", "--optimal")
@@ -516,6 +522,7 @@ def test_algorithms(capsys):
     assert set(listed[1]["parameters"][0]) == {"name", "default", "accepts", "help"}
 
 
+@pytest.mark.compiled
 def test_warmup(capsys):
     first = json_of(capsys, "warmup")
     assert set(first) == {"seconds", "compiled", "steps"}
@@ -529,6 +536,7 @@ def test_warmup(capsys):
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.compiled
 def test_demo(capsys, here):
     pytest.importorskip("PIL")
     size = "32" if COMPILED else "16"

@@ -17,6 +17,8 @@ from small_databases import BOTH_IF_COMPILED, rooms, small_work
 from timebound import atomic
 from timebound.databases import random_paths
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 
 class FullDisk:
     """Counts what is asked of the disk, and refuses from one call on."""

@@ -15,6 +15,8 @@ import timebound as tb
 from small_databases import forged, header_and_arrays, rooms, with_text
 from timebound.databases import files
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 
 def test_files_are_mapped(database: tuple[tb.Grid, Path]) -> None:
     world, file = database

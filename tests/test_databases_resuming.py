@@ -17,6 +17,8 @@ from helpers import COMPILED, kill_again_and_again, told
 from small_databases import BOTH_IF_COMPILED, forged, header_and_arrays, rooms, small_work, with_number
 from timebound.databases import coverage, files, parts, random_paths
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 
 def test_finished_parts_are_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = rooms()
@@ -62,12 +64,12 @@ os.replace = told  # by which every finished part is put into its place
 SCRIPT = """
 from timebound.databases import random_paths
 random_paths.CHUNK["paths"] = 16
-world = tb.Grid(tb.generate.rooms((96, 96), room=8, seed=1))
-tb.prepare(world, sys.argv[1], records=4000, mode="paths", seed=2, jobs=2)
+world = tb.Grid(tb.generate.rooms((64, 64), room=8, seed=1))
+tb.prepare(world, sys.argv[1], records=1500, mode="paths", seed=2, jobs=2)
 """
 COVERING = """
-world = tb.Grid(tb.generate.rooms((96, 96), room=8, seed=1))
-tb.prepare(world, sys.argv[1], records=150, coverage=True, seed=2, jobs=2)
+world = tb.Grid(tb.generate.rooms((64, 64), room=8, seed=1))
+tb.prepare(world, sys.argv[1], records=60, coverage=True, seed=2, jobs=2)
 """
 
 

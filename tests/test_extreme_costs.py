@@ -20,6 +20,7 @@ def test_a_far_goal_and_a_large_weight_do_not_overflow() -> None:
         assert result.moves == n - 1
 
 
+@pytest.mark.compiled
 def test_a_node_with_more_arcs_than_the_open_list_has_room() -> None:
     """The open list begins with room for 4096 entries; growing it must not depend on how full it is."""
     n = 5001

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from timebound.errors import WorldError
 from timebound.worlds.generate import GENERATORS, caves, corner, maze, random_obstacles, rooms
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 shapes = st.tuples(st.integers(2, 40), st.integers(2, 40))
 seeds = st.integers(0, 2**32)
 

@@ -14,6 +14,8 @@ from timebound import cli
 from timebound.lab import compare
 from timebound.lab.columns import COLUMNS, MEASURES
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 
 def record(spec: str, problem: int, ratio: float, budget: str = "5") -> dict:
     return {

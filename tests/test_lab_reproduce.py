@@ -20,6 +20,8 @@ from timebound.lab.experiment import Sweep, WorldSource
 from timebound.lab.measuring import KINDS
 from timebound.lab.store import Memory, Store
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 
 def small_paper(sweep: Sweep = SWEEP) -> paper.Paper:
     def examine(data: paper.Data) -> report.Finding:
@@ -128,8 +130,8 @@ def told(store, records):
     add(store, records)
     print(len(records), flush=True)
 Store.add = told
-worlds = tuple(WorldSource.generated("caves", 64, seed) for seed in range(6))
-sweep = Sweep("small", worlds, ("tba*", "tb-gbfs", "tb-wa*:weight=1"), (1, 2, 3, 4), 40)
+worlds = tuple(WorldSource.generated("caves", 48, seed) for seed in range(4))
+sweep = Sweep("small", worlds, ("tba*", "tb-gbfs", "tb-wa*:weight=1"), (1, 2, 3, 4), 30)
 item = paper.Item("Table 9", "t", "c", "r", ("small",), lambda data: report.Finding("cannot tell", "x"))
 reproduce._CHUNK_SECONDS = reproduce._COMMIT_SECONDS = 0.05
 small = paper.Paper("small", "x", lambda scale, maps: [sweep], (item,))
@@ -143,7 +145,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     command = [sys.executable, "-c", SCRIPT]
     runs = told([*command, str(whole)])
-    assert runs == 6 * 40 * 12
+    assert runs == 4 * 30 * 12
     kill_again_and_again([*command, str(broken)], whole=runs)
     told([*command, str(broken)])
     with Store(whole / "runs.duckdb") as one, Store(broken / "runs.duckdb") as other:

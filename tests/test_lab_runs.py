@@ -17,6 +17,8 @@ from timebound.lab.engine import chunks, run_chunk
 from timebound.lab.experiment import Setting, Sweep, WorldSource, plan
 from timebound.lab.measuring import KINDS
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 
 def test_a_plan_is_every_combination_once() -> None:
     runs = runs_of(SWEEP)

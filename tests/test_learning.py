@@ -343,9 +343,10 @@ def test_getting_ready_does_not_ask_for_less_than_the_lookahead_needs() -> None:
 
 @pytest.mark.parametrize("spec", LOCAL)
 def test_a_local_search_uses_its_budget_and_no_more(spec: str) -> None:
-    world = tb.Grid(tb.generate.corner(14))
+    side = 14 if COMPILED else 9
+    world = tb.Grid(tb.generate.corner(side))
     for k in (1, 7, 30):
-        result = tb.solve(world, (0, 0), (13, 13), spec, budget=k)
+        result = tb.solve(world, (0, 0), (side - 1, side - 1), spec, budget=k)
         assert result.status == "reached"
         assert result.expansions_per_move.max() == k
         assert (result.expansions_per_move == 0).any() == ("frontier" in spec and k > 1)
@@ -499,16 +500,16 @@ def test_a_new_wall_across_the_plan() -> None:
 
 def test_a_walled_in_agent_finds_out() -> None:
     """And goes on when the wall falls."""
-    rows, cols = (7, 30) if COMPILED else (3, 14)
+    rows, cols, wall = (7, 30, 9) if COMPILED else (3, 9, 5)
     world = tb.Grid(np.ones((rows, cols)))
     for spec in MEMBERS:
-        world.unblock([(r, 9) for r in range(rows)])
+        world.unblock([(r, wall) for r in range(rows)])
         agent = tb.agent(spec, world, (1, 0), (1, cols - 1), budget=budget_of(spec, 5))
         agent.run(3)
-        world.block([(r, 9) for r in range(rows)])
+        world.block([(r, wall) for r in range(rows)])
         assert agent.run().status == "unreachable"
         assert agent.moves < 20_000
-        world.unblock((0, 9))
+        world.unblock((0, wall))
         assert agent.status == "active"
         assert agent.run().status == "reached"
 

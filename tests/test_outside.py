@@ -489,7 +489,7 @@ print(json.dumps({"own": own, "compiled": compiled, "path": path}))
 """
 
 
-@compiled_only
+@pytest.mark.once
 def test_an_edit_in_a_file_from_outside_is_noticed(tmp_path: Path) -> None:
     """Of the file, and of one that it imports a number from; and nothing of ours is compiled for that."""
     package = tmp_path / "mine"
@@ -579,7 +579,7 @@ print(json.dumps(compiled))
 """
 
 
-@compiled_only
+@pytest.mark.once
 def test_what_a_script_defines_is_not_kept(tmp_path: Path) -> None:
     """Its types have no name that another process could find them by; each run would leave a file behind."""
     (tmp_path / "script.py").write_text(HOWTO + IN_A_SCRIPT)

@@ -10,6 +10,8 @@ import pytest
 import timebound as tb
 from timebound.scenarios import spread
 
+pytestmark = pytest.mark.compiled  # kernels only serve them
+
 SMALL_WORLDS = {
     "grid": lambda: tb.Grid(tb.generate.random_obstacles((12, 12), 0.3, seed=3)),
     "terrain": lambda: tb.Grid(np.random.default_rng(1).choice([0, 1, 2, 5], (10, 10))),

@@ -307,6 +307,7 @@ def test_the_smallest_time_is_not_unlimited() -> None:
     assert tb.solve(world, (0, 0), (19, 7), "dijkstra", budget="0.0001us").waits > 0
 
 
+@pytest.mark.once
 def test_a_newcomer_is_one_file_and_one_line(tmp_path: Path) -> None:
     """The one in HOWTO.md, in a copy of the package: it then runs in bench and compare, and stands in the report."""
     package = tmp_path / "timebound"

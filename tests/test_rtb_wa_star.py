@@ -123,6 +123,7 @@ def test_the_search_after_a_failed_path_has_what_is_left_of_the_budget() -> None
     assert waits > 0, "no such case was met"
 
 
+@pytest.mark.compiled
 def test_time_is_up_at_the_end_of_a_path() -> None:
     """In a nanosecond 32 states are expanded and 255 parents followed. The new path is longer: the old one stays.
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import timebound as tb
+from helpers import COMPILED
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 
@@ -87,12 +88,13 @@ def test_the_same_thread_may_use_an_agent_in_the_middle_of_a_step() -> None:
 
 
 def test_agents_of_one_world_in_several_threads() -> None:
-    world = tb.Grid(np.ones((30, 30)))
+    side = 30 if COMPILED else 10
+    world = tb.Grid(np.ones((side, side)))
     ends: list[Any] = []
 
     def walk(k: int) -> None:
         for _ in range(5):
-            ends.append(tb.agent("tba*", world, (k, 0), (29 - k, 29), budget=5).run().status)
+            ends.append(tb.agent("tba*", world, (k, 0), (side - 1 - k, side - 1), budget=5).run().status)
 
     threads = [threading.Thread(target=walk, args=(k,)) for k in range(4)]
     for thread in threads:

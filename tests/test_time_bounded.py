@@ -114,6 +114,7 @@ def test_larger_maps(kind: str, spec: str) -> None:
         check_twin(Case(world, twin, problem.start, problem.goal), spec, budget)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("spec", ["tba*", "tba*:acting=late", "tb-wa*:weight=1"])
 def test_a_path_longer_than_the_arrays_begin_with(spec: str) -> None:
     """Enlarging an array in the middle of a tick must not give the tick more than its share.
@@ -350,9 +351,10 @@ def test_walled_in_on_the_way(budget: int | None, spec: str) -> None:
 @pytest.mark.parametrize("weight", [1, 3])
 def test_the_way_ahead_does_not_depend_on_how_much_of_it_is_traced(weight: int) -> None:
     """TB-WA* traces only what is beyond the agent, lazy RTB-WA* all of it: where nothing is edited they are one."""
-    world = tb.Grid(tb.generate.caves((40, 40), seed=0))
+    side, many = (40, 3) if COMPILED else (20, 1)
+    world = tb.Grid(tb.generate.caves((side, side), seed=0))
     back = 0
-    for budget, problem in itertools.product((2, 7, 20), tb.problems(world, 3, seed=3, cost=(30, 60))):
+    for budget, problem in itertools.product((2, 7, 20), tb.problems(world, many, seed=3, cost=(side * 3 / 4, 60))):
         part, whole = (
             tb.agent(f"{name}:weight={weight}", world, problem.start, problem.goal, budget=budget)
             for name in ("tb-wa*", "rtb-wa*")
