@@ -20,7 +20,7 @@ from naive.time_bounded import tb_best_first, tba_star
 from naive.worlds import NaiveGrid
 from test_knn_edits import query, two_gaps
 from timebound.algorithms import REGISTRY
-from timebound.algorithms.knn_lrta_star import FAILURES, GIVES_WAY
+from timebound.algorithms.knn_query import FAILURES, GIVES_WAY
 
 OTHERS = ("tba*", "tb-wa*", "tb-gbfs", "rtb-wa*")
 ALL = pytest.mark.parametrize("other", OTHERS)
