@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import timebound as tb
 from helpers import COMPILED
 from small_databases import make_rounds_small
-from timebound.algorithms.knn_lrta_star import ANSWERED, FAILURES
+from timebound.algorithms.knn_query import ANSWERED, FAILURES
 from timebound.databases.files import frozen
 from timebound.databases.subgoals import SubgoalDatabase
 from timebound.kernels.subgoal_records import SubgoalRecords

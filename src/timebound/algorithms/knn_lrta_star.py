@@ -8,7 +8,7 @@ after the other (``timebound prepare``). A query, from the agent's state s to th
 2. Otherwise the ``candidates`` records most like the problem are tried in turn: the first whose start can be climbed to
    from s, and from whose end the goal can be climbed to, gives the subgoals. "Like" is the larger of the two estimates,
    from s to the record's start and from its end to the goal; a k-d tree finds them.
-3. If none fits, LRTA* goes to the goal itself.
+3. If none fits, LRTA* goes to the goal itself; or what the user chose goes there instead (``otherwise``).
 
 LRTA* looks one step ahead, and begins an empty table of values at each subgoal. The plain version is ``walk`` in
 tests/naive/subgoals.py. Databases made with ``coverage``, which are ours, answer in kernels/coverage_records.py. The
@@ -47,31 +47,9 @@ from ..kernels.memory import lacks_room
 from ..kernels.subgoal_records import SubgoalRecords, most_similar, next_check, subgoal_at
 from ..kernels.ticks import stride, tired
 from ..kernels.views import aim, estimate, locate
+from .knn_query import ANSWERED, CHECKS, FAILURES, GIVES_WAY, NEW, PATIENCE, STRAIGHT, hear_of_openings, reconsider
 
-QUERY = np.dtype(
-    [
-        ("goal", np.int64),  # the global goal
-        ("stage", np.int64),  # how far it is: the constants below
-        ("tried", np.int64),  # how many similar records have been tried; -1 before they are looked for
-        ("from_end", np.int64),  # 1 if it is checked whether the goal can be climbed to from the record's end
-        ("record", np.int64),  # the answer: the record that is followed, or -1
-        ("next", np.int64),  # which of its subgoals the agent goes to; the first is its start, the last its end
-        ("slips", np.int64),  # moves on the way there that did not climb
-        ("failed", np.int64),  # records dropped since an edit last opened something
-        ("ticks", np.int64),  # that the query took, besides the one in which it was answered
-        ("moves", np.int64),  # made since
-        ("paused", np.int64),  # 1 if it took long and goes on in the same tick
-        ("learned", np.int64),  # states whose values were raised for subgoals that are behind
-        ("climb_limit", np.int64),
-        ("retry", np.int64),
-        ("without", np.int64),  # the stage after a query that finds no record: ANSWERED, or GIVES_WAY
-    ]
-)
-NEW, STRAIGHT, CHECKS, ANSWERED = range(4)
-GIVES_WAY = 4  # there is no record, and another algorithm walks (``otherwise``); then this one is not asked
 NEW_SUBGOAL = 9  # what NEEDS_ROOM is about, besides the learners' own reasons: an empty table of values
-PATIENCE = 8  # slips on the way to a subgoal before its record is dropped
-FAILURES = 10
 NEARBY = 9  # open and closed states of a lookahead of one step
 _CLOCK = 32  # steps of a climb between two looks at the clock, if time is short
 
@@ -117,7 +95,7 @@ def _decide(algorithm, world, s, tick):
         return NOT_YET
     if query.stage != ANSWERED:
         if query.stage == GIVES_WAY and used < tick.limit:
-            return NEEDS_ROOM
+            return NEEDS_ROOM  # Python will ask the other algorithm to decide
         query.ticks += 1
         return 0  # it goes on in the next tick
     subgoal = select_subgoal(algorithm.records, algorithm.candidates, query, s)
@@ -132,27 +110,6 @@ def _decide(algorithm, world, s, tick):
     if used >= tick.limit:
         return 0
     return lrta_star(algorithm, world, query, look, counts, s)
-
-
-@inlined
-def hear_of_openings(query):
-    """Something has opened: a record that failed may do now, and there may be one where there was none.
-
-    In a world that opens all the time an agent must not spend it all on queries.
-    """
-    query.failed = 0
-    if query.stage >= ANSWERED and query.record < 0 and query.moves > query.ticks:
-        query.stage = NEW
-
-
-@inlined
-def reconsider(query):
-    """A new query, if the record has failed, or if there is none and ``retry`` moves have been made."""
-    if query.stage == ANSWERED and query.slips > PATIENCE and (query.record >= 0 or query.without == GIVES_WAY):
-        query.failed += 1
-        query.stage = NEW
-    if query.stage >= ANSWERED and query.record < 0 and 0 < query.retry <= query.moves:
-        query.stage = NEW
 
 
 @inlined

@@ -16,7 +16,8 @@ from ..kernels.heuristic_values import new_values
 from ..kernels.kd_tree import Nearest, new_nearest
 from ..kernels.workspace import new_record
 from .agent_centered import AgentCenteredPlanner
-from .knn_lrta_star import ANSWERED, NEW, NEW_SUBGOAL, QUERY, NearestNeighbours
+from .knn_lrta_star import NEW_SUBGOAL, NearestNeighbours
+from .knn_query import ANSWERED, NEW, QUERY
 from .otherwise import OtherwisePlanner
 from .registry import Algorithm, Parameter, World
 from .time_bounded import ALGORITHMS as TIME_BOUNDED

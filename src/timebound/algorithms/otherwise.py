@@ -30,7 +30,8 @@ from ..kernels.learning_rules import must_forget
 from ..kernels.loop import NEEDS_ROOM, decide
 from ..kernels.ticks import new_clock
 from ..kernels.workspace import new_record
-from .knn_lrta_star import GIVES_WAY, NEW, NEW_SUBGOAL, hear_of_openings, reconsider
+from .knn_lrta_star import NEW_SUBGOAL
+from .knn_query import GIVES_WAY, NEW, hear_of_openings, reconsider
 from .registry import World
 
 __all__ = ["OtherwisePlanner"]
