@@ -87,3 +87,29 @@ def test_without_notes_nothing_can_be_told() -> None:
     bare = paper.Data({name: list(data[name]) for name in ("knn", "tba", "a")})
     for rule in (knn.table_2, knn.table_3, knn.table_5):
         assert rule(bare).verdict == report.CANNOT_TELL
+
+
+def test_records_made_as_published_are_judged_where_there_are_enough() -> None:
+    data = told()
+    many = data["knn"][2]  # 60,000 from trees
+    rows = {name: list(data[name]) for name in ("knn", "tba", "a")}
+    rows["knn"].append({**many, "database": "paths-60000", "cost": 1130.0})
+    both = paper.Data(rows, data.databases)
+    finding = knn.table_1(both)
+    assert finding.because.startswith("kNN LRTA*(60000, paths): 13.00% above")
+    assert finding.verdict == report.DIFFERS
+    rows["knn"][-1]["cost"] = 1120.0
+    assert knn.table_1(both).verdict == report.REPRODUCED
+    rows["knn"][-1]["records"] = 10_000  # too few: those from trees
+    assert knn.table_1(both).because.startswith("kNN LRTA*(80000): 11.96% above")
+
+
+def test_it_is_told_on_which_maps_the_mean_holds() -> None:
+    data = told()
+    rows = {name: list(data[name]) for name in ("knn", "tba", "a")}
+    rows["knn"].append({**rows["knn"][3], "map": "n", "digest": "e", "cost": 3000.0, "answer": "none"})
+    finding = knn.table_1(paper.Data(rows, data.databases))
+    assert "12.77% holds on m (11.96%), not on n (1 of 1 problems without an answer)" in finding.because
+    (kinds,) = (table for table in finding.tables if table.title.startswith("Map by map"))
+    assert kinds.rows[0][:5] == ["m", "1", "60.0", "60.0", "60.0"]
+    assert kinds.rows[0][5:8] == ["0", "11.96", "11.96"]
