@@ -24,7 +24,7 @@ def difficulties(world: tb.Grid, problems: list[tb.Problem]) -> list[float]:
 
 
 def test_they_are_spread_as_wanted() -> None:
-    world = tb.Grid(tb.generate.caves((SIDE, SIDE), seed=2))
+    world = tb.Grid(tb.generate.rooms((SIDE, SIDE), room=SIDE // 4, seed=2))
     cost = (SIDE / 4, SIDE)
     as_they_come = difficulties(world, list(tb.problems(world, 4 * COUNT, seed=1, cost=cost)))
     wanted = [as_they_come[0], *np.quantile(as_they_come, (0.2, 0.5)), as_they_come[-len(as_they_come) // 4]]
@@ -34,7 +34,7 @@ def test_they_are_spread_as_wanted() -> None:
     assert max(found) <= wanted[-1]
     assert all(cost[0] <= problem.optimal <= cost[1] for problem in drawn)
     middle = np.interp((np.arange(COUNT) + 0.5) / COUNT, np.linspace(0, 1, 4), wanted).mean()
-    assert np.mean(found) == pytest.approx(middle, rel=0.1)
+    assert np.mean(found) == pytest.approx(middle, rel=0.1 if COMPILED else 0.25)
     assert np.mean(found) < np.mean(as_they_come)
     assert as_hard_as(world, COUNT, wanted, seed=3, cost=cost) == drawn
     assert as_hard_as(world, COUNT, wanted, seed=4, cost=cost) != drawn
