@@ -78,6 +78,31 @@ def test_it_queries_again_when_something_opens() -> None:
     assert agent.run(1000).status == "reached"
 
 
+def test_a_query_that_is_given_up_is_no_straight_climb() -> None:
+    """After so many failures there is no answer, which is not the same as a goal that needs none."""
+    world, database = two_gaps()
+    agent = tb.agent("knn-lrta*", world, (12, 17), (12, 30), database=database)
+    assert agent.run(1).details() == {"answer": "record"}
+    world.block((0, 20))
+    while query(agent)["failed"] < FAILURES:
+        agent.run(1)
+    assert agent.run(1).details() == {"answer": "none"}
+    straight = tb.agent("knn-lrta*", world, (12, 2), (12, 17), database=database).run(1)
+    assert straight.details() == {"answer": "straight"}
+
+
+@pytest.mark.parametrize("budget", [1, 7])
+def test_a_query_under_way_has_no_answer_yet(budget: int) -> None:
+    world, database = two_gaps()
+    agent = tb.agent("knn-lrta*", world, (12, 17), (12, 30), database=database, budget=budget)
+    answers = [agent.details()["answer"]]
+    while agent.moves == 0:
+        answers.append(agent.run(1).details()["answer"])
+    assert len(answers) > 3
+    assert answers.count("record") in (1, 2)  # it may be known in the tick before the first move
+    assert set(answers[: -answers.count("record")]) == {None}
+
+
 @COVERAGE
 def test_a_query_in_slices_comes_to_an_end(coverage: bool) -> None:
     """Edits do not begin the query again."""

@@ -16,6 +16,7 @@ import timebound as tb
 from helpers import COMPILED, Case, graph_cases, grid_cases, points, puzzle_cases
 from naive.time_bounded import Walk, tb_best_first, tba_star
 from naive.worlds import NaiveGrid, path_length, reachable
+from timebound.kernels.tables import state_of
 
 FEW = settings(max_examples=25 if COMPILED else 4)
 BUCKET = 0.15  # the width of a bucket of the open list, in straight steps over the cheapest ground
@@ -363,4 +364,25 @@ def test_the_way_ahead_does_not_depend_on_how_much_of_it_is_traced(weight: int) 
             if way:
                 tb.validate(world, [part.position, *way])
                 back += way[0] in points(part.result().path)
+    assert back > 0
+
+
+@pytest.mark.parametrize("weight", [1, 3])
+def test_with_a_budget_in_time_paths_are_traced_whole(weight: int) -> None:
+    """A trace that comes too late leaves the path before it in force, and the agent must find back to that one.
+
+    So it begins where the agent has been, or where the search began, not somewhere on another branch of the tree.
+    """
+    world = tb.Grid(tb.generate.caves((40, 40), seed=0))
+    back = 0
+    for problem in tb.problems(world, 3, seed=3, cost=(30, 60)):
+        spec = f"tb-wa*:weight={weight}"
+        agent = tb.agent(spec, world, problem.start, problem.goal, budget="0.000001ms")  # a slice of the search
+        while not agent.done:
+            agent.step()
+            held = agent._planner.state
+            row = int(held.follow["active"][0])
+            first = int(held.paths[row, held.fronts[row]])
+            assert world.point_of(int(state_of(held.table, first))) in points(agent.result().path)
+        back += agent.result().back_moves
     assert back > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -26,16 +27,59 @@ def climb(world: Any, start: Any, end: Any, limit: int) -> list[Any] | None:
     return trail
 
 
-def walk(world: Any, start: Any, goal: Any, records: list[list[Any]], candidates: int, limit: int, moves: int) -> Any:
-    """kNN LRTA*'s whole way: a record from the database, if one fits, and LRTA* from stop to stop."""
-    stops = [goal]
-    if climb(world, start, goal, limit) is None:
-        unlike = [max(world.estimate(start, record[0]), world.estimate(goal, record[-1])) for record in records]
-        for k in sorted(range(len(records)), key=lambda k: (unlike[k], k))[:candidates]:
-            fits = climb(world, start, records[k][0], limit) and climb(world, records[k][-1], goal, limit)
-            if fits is not None:
-                stops = [*records[k], goal]
+def up(world: Any, here: Any, there: Any, most: int) -> tuple[bool, int]:
+    """Whether the climb arrives, and the steps it took: a last one shows that the climber is stuck."""
+    trail = climb(world, here, there, most)
+    if trail is not None:
+        return True, len(trail) - 1
+    steps = 0
+    while steps < most:
+        options = world.successors(here)
+        best = min(options, key=lambda step: (step.cost + world.estimate(step.target, there), -step.cost), default=None)
+        steps += 1
+        if best is None or world.estimate(best.target, there) >= world.estimate(here, there):
+            break
+        here = best.target
+    return False, steps
+
+
+def query(
+    world: Any, start: Any, goal: Any, records: list[list[Any]], candidates: int, limit: int
+) -> tuple[list[Any] | None, int]:
+    """Where to go one after the other, or None if no record fits; and the steps of all climbs."""
+    arrives, spent = up(world, start, goal, limit)
+    if arrives:
+        return [goal], spent
+    unlike = [max(world.estimate(start, record[0]), world.estimate(goal, record[-1])) for record in records]
+    for k in sorted(range(len(records)), key=lambda k: (unlike[k], k))[:candidates]:
+        for here, there in ((start, records[k][0]), (records[k][-1], goal)):
+            arrives, steps = up(world, here, there, limit)
+            spent += steps
+            if not arrives:
                 break
+        if arrives:
+            return [*records[k], goal], spent
+    return None, spent
+
+
+def walk(
+    world: Any,
+    start: Any,
+    goal: Any,
+    records: list[list[Any]],
+    candidates: int,
+    limit: int,
+    moves: int,
+    otherwise: Callable[[int], list[Any]] | None = None,
+) -> Any:
+    """kNN LRTA*'s whole way: a record from the database, if one fits, and LRTA* from stop to stop.
+
+    If none fits LRTA* goes to the goal itself; or whatever walks ``otherwise``, which is told the steps of the query.
+    """
+    stops, spent = query(world, start, goal, records, candidates, limit)
+    if stops is None and otherwise is not None:
+        return otherwise(spent)
+    stops = stops or [goal]
     trail = [start]
     for stop in stops:
         if trail[-1] != stop and trail[-1] != goal and len(trail) <= moves:
@@ -92,25 +136,10 @@ def parts(
     A record is a list of (cell number, cost from its start). ``estimate`` is in the same unit.
     """
 
-    def up(here: Any, there: Any, most: int) -> tuple[bool, int]:
-        """Whether the climb arrives, and the steps it took: a last one shows that the climber is stuck."""
-        trail = climb(world, here, there, most)
-        if trail is not None:
-            return True, len(trail) - 1
-        steps = 0
-        while steps < most:
-            options = world.successors(here)
-            best = min(
-                options, key=lambda step: (step.cost + world.estimate(step.target, there), -step.cost), default=None
-            )
-            steps += 1
-            if best is None or world.estimate(best.target, there) >= world.estimate(here, there):
-                break
-            here = best.target
-        return False, steps
-
-    first = kept(cells, tiers, start, estimate, lambda cell, most: up(start, cell, most), wanted, limit)
-    last = kept(cells, tiers, goal, estimate, lambda cell, most: up(cell, goal, most), wanted, limit) if first else []
+    first = kept(cells, tiers, start, estimate, lambda cell, most: up(world, start, cell, most), wanted, limit)
+    last = []
+    if first:
+        last = kept(cells, tiers, goal, estimate, lambda cell, most: up(world, cell, goal, most), wanted, limit)
     ways = []
     for number, far in first:
         for record in records:

@@ -147,15 +147,18 @@ def tba_star(
     return Walk(True, trail, back_moves, spent)
 
 
-def tb_best_first(world: Any, start: Any, goal: Any, k: int | None, g_weight: float, h_weight: float) -> Walk:
-    """Algorithm 1 of Hernández, Asín and Baier."""
+def tb_best_first(
+    world: Any, start: Any, goal: Any, k: int | None, g_weight: float, h_weight: float, used: int = 0
+) -> Walk:
+    """Algorithm 1 of Hernández, Asín and Baier; of the first k expansions some may be used up already."""
     search = Search(world, start, goal, g_weight, h_weight, False)
     loc = start
     path: list[Any] = []
     goal_found = False
     trail, spent, back_moves = [start], [], 0
     while loc != goal:
-        spent.append(0 if search.found else search.advance(math.inf if k is None else k))
+        spent.append(0 if search.found else search.advance(math.inf if k is None else k - used))
+        used = 0
         if search.exhausted:
             return Walk(False, trail, back_moves, spent)
         if not goal_found:

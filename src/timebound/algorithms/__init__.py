@@ -26,7 +26,7 @@ FILES = (
     "p_lrta_star",
     "k_lrta_star",
     "ribs",
-    "knn_lrta_star",
+    "knn_planner",
 )
 
 REGISTRY = Catalogue(

@@ -11,7 +11,8 @@ after the other (``timebound prepare``). A query, from the agent's state s to th
 3. If none fits, LRTA* goes to the goal itself.
 
 LRTA* looks one step ahead, and begins an empty table of values at each subgoal. The plain version is ``walk`` in
-tests/naive/subgoals.py. Databases made with ``coverage``, which are ours, answer in kernels/coverage_records.py.
+tests/naive/subgoals.py. Databases made with ``coverage``, which are ours, answer in kernels/coverage_records.py. The
+Python half and the parameters are in ``knn_planner``.
 
 Chosen where the paper is silent:
 
@@ -29,17 +30,16 @@ Chosen where the paper is silent:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..databases.subgoals import SUBGOALS
-from ..kernels.climbing import ARRIVED, CLIMB, CLIMBING, climb_on, start_climb
-from ..kernels.coverage_records import CoverageQuery, CoverageRecords, borrowed_query
+from ..kernels.climbing import ARRIVED, CLIMBING, climb_on, start_climb
+from ..kernels.coverage_records import CoverageQuery, CoverageRecords
 from ..kernels.edits import LogView
-from ..kernels.heuristic_values import LearnedValues, new_values
+from ..kernels.heuristic_values import LearnedValues
 from ..kernels.jit import inlined, now_ns
-from ..kernels.kd_tree import Nearest, new_nearest
+from ..kernels.kd_tree import Nearest
 from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, VALUES, hopeless, must_forget, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
@@ -47,9 +47,6 @@ from ..kernels.memory import lacks_room
 from ..kernels.subgoal_records import SubgoalRecords, most_similar, next_check, subgoal_at
 from ..kernels.ticks import stride, tired
 from ..kernels.views import aim, estimate, locate
-from ..kernels.workspace import new_record
-from .agent_centered import AgentCenteredPlanner
-from .registry import Algorithm, Parameter, World
 
 QUERY = np.dtype(
     [
@@ -67,9 +64,11 @@ QUERY = np.dtype(
         ("learned", np.int64),  # states whose values were raised for subgoals that are behind
         ("climb_limit", np.int64),
         ("retry", np.int64),
+        ("without", np.int64),  # the stage after a query that finds no record: ANSWERED, or GIVES_WAY
     ]
 )
 NEW, STRAIGHT, CHECKS, ANSWERED = range(4)
+GIVES_WAY = 4  # there is no record, and another algorithm walks (``otherwise``); then this one is not asked
 NEW_SUBGOAL = 9  # what NEEDS_ROOM is about, besides the learners' own reasons: an empty table of values
 PATIENCE = 8  # slips on the way to a subgoal before its record is dropped
 FAILURES = 10
@@ -105,11 +104,7 @@ def _decide(algorithm, world, s, tick):
     query = algorithm.query[0]
     counts = algorithm.counts[0]
     if must_forget(world, algorithm.log, learner, look, algorithm.plan):
-        # Something has opened: a record that failed may do now. In a world that opens all the time an agent must not
-        # spend it all on queries.
-        query.failed = 0
-        if query.stage == ANSWERED and query.record < 0 and query.moves > query.ticks:
-            query.stage = NEW
+        hear_of_openings(query)
         learner.lack = FORGET
         return NEEDS_ROOM
     if lacks_room(algorithm.values, 1):
@@ -121,6 +116,8 @@ def _decide(algorithm, world, s, tick):
     if query.paused:
         return NOT_YET
     if query.stage != ANSWERED:
+        if query.stage == GIVES_WAY and used < tick.limit:
+            return NEEDS_ROOM
         query.ticks += 1
         return 0  # it goes on in the next tick
     subgoal = select_subgoal(algorithm.records, algorithm.candidates, query, s)
@@ -138,12 +135,23 @@ def _decide(algorithm, world, s, tick):
 
 
 @inlined
+def hear_of_openings(query):
+    """Something has opened: a record that failed may do now, and there may be one where there was none.
+
+    In a world that opens all the time an agent must not spend it all on queries.
+    """
+    query.failed = 0
+    if query.stage >= ANSWERED and query.record < 0 and query.moves > query.ticks:
+        query.stage = NEW
+
+
+@inlined
 def reconsider(query):
     """A new query, if the record has failed, or if there is none and ``retry`` moves have been made."""
-    if query.stage == ANSWERED and query.record >= 0 and query.slips > PATIENCE:
+    if query.stage == ANSWERED and query.slips > PATIENCE and (query.record >= 0 or query.without == GIVES_WAY):
         query.failed += 1
         query.stage = NEW
-    if query.stage == ANSWERED and query.record < 0 and 0 < query.retry <= query.moves:
+    if query.stage >= ANSWERED and query.record < 0 and 0 < query.retry <= query.moves:
         query.stage = NEW
 
 
@@ -168,9 +176,9 @@ def answer_query(algorithm, world, query, climb, s, tick):
         start_climb(world, climb, s, query.goal, query.climb_limit)
         query.stage = STRAIGHT
         if query.failed >= FAILURES:
-            query.stage = ANSWERED
+            query.stage = query.without
             query.tried = 0
-    while query.stage != ANSWERED:
+    while query.stage < ANSWERED:
         if climb.status == CLIMBING:
             if used >= tick.limit:
                 break
@@ -185,7 +193,7 @@ def answer_query(algorithm, world, query, climb, s, tick):
         elif next_check(algorithm.records, algorithm.candidates, world, query, climb, s):
             query.stage = CHECKS
         else:
-            query.stage = ANSWERED
+            query.stage = ANSWERED if query.record >= 0 else query.without
     return used
 
 
@@ -228,18 +236,6 @@ def select_subgoal(records, candidates, query, s):
     return query.goal
 
 
-@subgoal_at.on(SubgoalRecords)
-def _subgoal_at(records, similar, query):
-    """The record's start, its subgoals in order, and its end."""
-    first = np.int64(records.first[query.record])
-    subgoals = np.int64(records.first[query.record + 1]) - first
-    if query.next == 0:
-        return np.int64(records.starts[query.record])
-    if query.next <= subgoals:
-        return np.int64(records.subgoals[first + query.next - 1])
-    return np.int64(records.ends[query.record]) if query.next == subgoals + 1 else np.int64(-1)
-
-
 @inlined
 def lrta_star(algorithm, world, query, look, counts, s):
     """Lines 4 to 6, raise the value of s to the least c + h of a neighbour; line 7, go there. Returns as ``decide``."""
@@ -256,98 +252,3 @@ def lrta_star(algorithm, world, query, look, counts, s):
     target = aim(world, look.goal)
     query.slips += estimate(world, target, there, locate(world, there)) >= estimate(world, target, s, locate(world, s))
     return one_step(algorithm, there)
-
-
-class KnnPlanner(AgentCenteredPlanner):
-    """The Python half: holds the database."""
-
-    def __init__(self, world: World, goal: int, database: Any, candidates: int, climb: int, retry: int) -> None:
-        super().__init__(world, goal)
-        SUBGOALS.check("knn-lrta*", database, world)
-        self._database, self._candidates = database, candidates
-        query = new_record(QUERY)
-        query["goal"], query["record"], query["climb_limit"], query["retry"] = goal, -1, climb, retry
-        self._common["look"]["goal"] = -1
-        self.state = NearestNeighbours(
-            query=query,
-            climb=new_record(CLIMB),
-            records=database.records,
-            candidates=self._room(),
-            route=np.zeros(1, np.int64),
-            **self._common,
-        )
-
-    def _room(self) -> Nearest | CoverageQuery:
-        """Room for queries. With coverage it is borrowed, and given back when the agent has arrived."""
-        records = self._database.records
-        self._borrowed = isinstance(records, CoverageRecords)
-        if isinstance(records, CoverageRecords):
-            return borrowed_query(self._database.spare, self._candidates, len(records.cells))
-        return new_nearest(self._candidates)
-
-    def release(self) -> None:
-        """Room for queries goes back to the pool."""
-        if self._borrowed:
-            self._borrowed = False
-            self._database.spare.append(self.state.candidates)
-
-    def memory_bytes(self) -> int:
-        """As for every learner, and room for queries. The database, which all agents share, is told apart."""
-        return super().memory_bytes() + _size(self.state.candidates)
-
-    def enlarge(self) -> None:
-        """As for every learner; and an empty table of values for a new subgoal."""
-        if int(self.state.learner["lack"][0]) == NEW_SUBGOAL:
-            learned = self.state.values.used[1]
-            self.state = self.state._replace(values=new_values(self.state.values.bits))
-            self.state.query["learned"] += learned
-            self.state.learner["lack"] = 0
-        else:
-            super().enlarge()
-
-    def restart(self) -> None:
-        """A new trial. Values are for subgoals, which depend on the start, so none is kept but those of the goal."""
-        super().restart()
-        if not self._borrowed:
-            self.state = self.state._replace(candidates=self._room())
-        self.state.query["stage"] = NEW
-
-    def details(self) -> dict[str, Any]:
-        """What the last query found: a ``record``, ``none``, or ``straight`` if the goal could be climbed to."""
-        query = self.state.query[0]
-        if query["stage"] != ANSWERED:
-            return {"answer": None}  # it is still under way
-        return {"answer": "record" if query["record"] >= 0 else "straight" if query["tried"] < 0 else "none"}
-
-
-def _size(room: Any) -> int:
-    """Bytes of its arrays."""
-    return sum(_size(part) if isinstance(part, tuple) else part.nbytes for part in room)
-
-
-def needs_plain_grid(world: Any) -> str | None:
-    """Databases are made for grids on which all cells cost the same."""
-    if world.table == "dense" and not world.terrain:
-        return None
-    return "its databases are for grids whose cells all cost the same"
-
-
-KNN_LRTA_STAR = Algorithm(
-    name="knn-lrta*",
-    summary="LRTA* from subgoal to subgoal of a similar problem in a database",
-    paper="Bulitko, Björnsson and Lawrence 2010; Bulitko et al. 2011",
-    parameters=(
-        Parameter(
-            "candidates", int, 10, "records that are tried; with coverage, points kept on either side", low=1, high=1000
-        ),
-        Parameter("climb", int, 250, "steps of a climb before it counts as failed", low=1, high=1_000_000),
-        Parameter("retry", int, 0, "without a record, ask again after so many moves; 0: never", low=0, high=1_000_000),
-    ),
-    make=lambda world, goal, budget, database, candidates, climb, retry: KnnPlanner(
-        world, goal, database, candidates, climb, retry
-    ),
-    refuses=needs_plain_grid,
-    database=SUBGOALS,
-)
-
-ALGORITHMS = (KNN_LRTA_STAR,)

@@ -77,6 +77,8 @@ class DatabaseKind:
     unfit: Callable[[Any, Options], str | None] | None = None
     # How large it will be and how long it will take, for ``(world, options)``: told before the work starts.
     forecast: Callable[[Any, Options], str | None] | None = None
+    # Options said in one way, of all ways that ask for the same: it is then made once, and serves all of them.
+    canonical: Callable[[Options], Options] = dict
     # What stands in the header of its file.
     settings: Callable[[Options], dict[str, Any]] = dict
     # The options in a few words that may be part of a file's name.
@@ -104,11 +106,11 @@ class DatabaseKind:
         chosen = {name: known[name].check(value) for name, value in given.items()}
         if self.meant is not None:
             chosen = self.meant(chosen)
-        return {name: chosen.get(name, told.get(name, option.default)) for name, option in known.items()}
+        return self.canonical({name: chosen.get(name, told.get(name, option.default)) for name, option in known.items()})
 
     def serves(self, parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
         """Whether a database with these settings is what an algorithm's parameters ask for."""
-        return all(settings.get(name) == value for name, value in self.told(parameters).items())
+        return all(settings.get(name) == value for name, value in self.canonical(self.told(parameters)).items())
 
     def labelled(self, options: Options) -> str:
         """The options in a few words, for names of files.

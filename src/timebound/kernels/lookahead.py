@@ -38,6 +38,7 @@ __all__ = [
     "breadth_first",
     "cost_limited",
     "cost_to",
+    "deepen",
     "is_closed",
     "least_changed",
     "new_space",
@@ -211,6 +212,17 @@ def breadth_first(world, values, space, look, s, depth, gamma, tick):
     look.slot = slot
     look.last = last
     return _end(look, table, expanded, status)
+
+
+@inlined
+def deepen(world, values, space, look, s, depth, gamma, tick):
+    """Take a lookahead that has seen everything up to ``depth`` - 1 steps away one step further; 1 begins a new one.
+
+    It then holds what ``breadth_first`` of this depth would, for what a ply adds. Returns as that does.
+    """
+    if depth > 1:
+        look.paused = LOOKING
+    return breadth_first(world, values, space, look, s, depth, gamma, tick)
 
 
 @inlined

@@ -35,6 +35,18 @@ def subgoal_at(records, candidates, query):
     """Of the subgoals that answer the query, number ``query.next``; -1 after the last."""
 
 
+@subgoal_at.on(SubgoalRecords)
+def _subgoal_at(records, similar, query):
+    """The record's start, its subgoals in order, and its end."""
+    first = np.int64(records.first[query.record])
+    subgoals = np.int64(records.first[query.record + 1]) - first
+    if query.next == 0:
+        return np.int64(records.starts[query.record])
+    if query.next <= subgoals:
+        return np.int64(records.subgoals[first + query.next - 1])
+    return np.int64(records.ends[query.record]) if query.next == subgoals + 1 else np.int64(-1)
+
+
 class _Problem(NamedTuple):
     """A problem, as it is compared with records."""
 
