@@ -14,7 +14,7 @@ from ..scenarios import Problem, likely_pairs
 
 __all__ = ["as_hard_as", "nearest_to"]
 
-TRIED = 20  # candidates for each problem, at most
+TRIED = 40  # candidates for each problem, at most
 NEAR = 0.05  # of the mean wanted: so near, on average, the problems are to lie
 
 
@@ -25,7 +25,7 @@ def as_hard_as(
 
     Candidates are drawn as ever, and one A* search tells what each costs and how hard it is. None is harder than the
     most that is wanted. Of the others those are taken that come nearest. On a map where such problems are rare, what
-    there is after 20 candidates for each has to do. The same seed gives the same problems.
+    there is after 40 candidates for each has to do. The same seed gives the same problems.
     """
     shares = (np.arange(n) + 0.5) / n
     targets = np.interp(shares, np.linspace(0, 1, len(wanted)), wanted).tolist()

@@ -33,6 +33,8 @@ BOUND = CLIMB * (2 * CANDIDATES + 1) + 1  # straight to the goal, to each start 
 LIMIT = 2_000_000  # moves; without a record LRTA* may fill a basin of the map for as long as one cares to wait
 SHARES = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)  # percent of the free cells
 EDIT_SLICE = 50
+OTHERWISE = {"LRTA*": KNN, "TB-WA*": f"{KNN},otherwise=tb-wa*"}  # what walks where the database has no answer
+OTHERWISE_RECORDS, OTHERWISE_BUDGETS = 10_000, (10, 100)
 LARGE = 4096  # a side of the paper's maps
 STATE = 4  # bytes; what the paper's Tables 3 and 5 come to
 KILOBYTE = 1024
@@ -94,6 +96,13 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         Sweep("tba", worlds, ("tba*",), TIME_SLICES, **those),
         Sweep("a", worlds, ("a*",), **those),
     ]
+    random = tuple(dict.fromkeys((trees[RECORDS.index(OTHERWISE_RECORDS)], trees[-1])))
+    made.append(
+        Sweep(
+            "otherwise", worlds, tuple(OTHERWISE.values()), OTHERWISE_BUDGETS,
+            setting=limit, kind="asked", databases=(*random, covering[-1]), **those,
+        )
+    )  # fmt: skip
     for share in SHARES:
         same: dict[str, Any] = {"setting": limit, "kind": "edited", "blocked": share, **those}
         largest = (trees[-1], covering[-1])
@@ -668,6 +677,46 @@ def moves(data: Data) -> Finding:
     return Finding(REPRODUCED if good else DIFFERS, words, [table], [chart])
 
 
+def otherwise(data: Data) -> Finding:
+    """What becomes of the mean, the worst case and the memory if a time-bounded search walks where nothing is known."""
+    rows, words = [], []
+    made = sorted({(row["records"], row["database"]) for row in data["otherwise"]})
+    for records, database in made:
+        way = database.split("-")[0]
+        for budget in OTHERWISE_BUDGETS:
+            told = []
+            for name, spec in OTHERWISE.items():
+                line = Line(name, _walked(data["otherwise"].where(spec=spec, budget=budget, database=database)))
+                if not len(line.rows):
+                    return Finding(CANNOT_TELL, f"nothing was run with {name} where {database} has no answer")
+                percents = line.percents()
+                worst = (">= " if line.capped else "") + f"{max(percents):,.0f}"
+                held = [row["memory_states"] for row in line.rows]
+                told.append(f"{line.text()}%, at worst {worst}%, {_mean(held):,.0f} states held ({name})")
+                rows.append(
+                    [
+                        f"{records:,} {way}, {budget} states per move, {name}",
+                        f"{len(line.by_answer()[1])}/{len(line.rows)}",
+                        line.text(),
+                        f"{median(percents):,.2f}",
+                        worst,
+                        f"{len(line.rows) - line.capped}/{len(line.rows)}",
+                        f"{_mean(held):,.0f}",
+                        f"{max(held):,}",
+                        f"{line.mean('memory_bytes') / KILOBYTE:,.0f}",
+                    ]
+                )
+            if budget == OTHERWISE_BUDGETS[-1]:
+                words.append(f"{records:,} {way}: {'; '.join(told)}")
+    if not rows:
+        return Finding(CANNOT_TELL, "nothing was run")
+    header = (
+        "", "no answer", "mean %", "median %", "worst %", "solved", "states held, mean", "most", "KB, mean"
+    )  # fmt: skip
+    because = f"with {OTHERWISE_BUDGETS[-1]} states per move: {'. '.join(words)}"
+    return Finding(BEYOND, because, [Table("Where the database has no answer", header, rows)])
+
+
 def edits(data: Data) -> Finding:
     """What a database is worth on a map that has changed since."""
     rows: list[list[str]] = []
@@ -776,6 +825,14 @@ ITEMS = (
         "(2 x candidates + 1) + 1.",
         ("knn",),
         moves,
+    ),
+    Item(
+        "Fallback",
+        "kNN LRTA*: another algorithm where the database has no answer",
+        "Not in the paper, where LRTA* walks to the goal then.",
+        "None: this goes beyond the paper.",
+        ("otherwise",),
+        otherwise,
     ),
     Item(
         "Edits",
