@@ -49,7 +49,7 @@ def told(side: int = 4096, hours: float = 0.5, **changes: float) -> paper.Data:
 
 def test_the_papers_own_numbers_pass() -> None:
     for item in knn.ITEMS:
-        if item.number not in ("Edits", "Coverage"):  # not in the paper
+        if item.number not in ("Edits", "Coverage", "Fallback"):  # not in the paper
             assert item.examine(told()).verdict == report.REPRODUCED, item.number
 
 
@@ -87,3 +87,55 @@ def test_without_notes_nothing_can_be_told() -> None:
     bare = paper.Data({name: list(data[name]) for name in ("knn", "tba", "a")})
     for rule in (knn.table_2, knn.table_3, knn.table_5):
         assert rule(bare).verdict == report.CANNOT_TELL
+
+
+def test_records_made_as_published_are_judged_where_there_are_enough() -> None:
+    data = told()
+    many = data["knn"][2]  # 60,000 from trees
+    rows = {name: list(data[name]) for name in ("knn", "tba", "a")}
+    rows["knn"].append({**many, "database": "paths-60000", "cost": 1130.0})
+    both = paper.Data(rows, data.databases)
+    finding = knn.table_1(both)
+    assert finding.because.startswith("kNN LRTA*(60000, paths): 13.00% above")
+    assert finding.verdict == report.DIFFERS
+    rows["knn"][-1]["cost"] = 1120.0
+    assert knn.table_1(both).verdict == report.REPRODUCED
+    rows["knn"][-1]["records"] = 10_000  # too few: those from trees
+    assert knn.table_1(both).because.startswith("kNN LRTA*(80000): 11.96% above")
+
+
+def test_it_is_told_on_which_maps_the_mean_holds() -> None:
+    data = told()
+    rows = {name: list(data[name]) for name in ("knn", "tba", "a")}
+    rows["knn"].append({**rows["knn"][3], "map": "n", "digest": "e", "cost": 3000.0, "answer": "none"})
+    finding = knn.table_1(paper.Data(rows, data.databases))
+    assert "12.77% holds on m (11.96%), not on n (1 of 1 problems without an answer)" in finding.because
+    (kinds,) = (table for table in finding.tables if table.title.startswith("Map by map"))
+    assert kinds.rows[0][:5] == ["m", "1", "60.0", "60.0", "60.0"]
+    assert kinds.rows[0][5:8] == ["0", "11.96", "11.96"]
+
+
+def test_fallbacks_are_told_side_by_side() -> None:
+    rows = []
+    for name, spec in knn.OTHERWISE.items():
+        for budget in knn.OTHERWISE_BUDGETS:
+            for number, answer in enumerate(("record", "none")):
+                far = {"record": 1.1, "none": 900.0 if name == "LRTA*" else 3.0}[answer]
+                rows.append(
+                    {
+                        "spec": spec, "budget": str(budget), "database": "trees-10000", "records": 10_000,
+                        "answer": answer, "problem": number, "optimal": 1000.0, "cost": 1000.0 * far,
+                        "status": "move-limit" if far > 800 else "reached", "memory_states": 500, "memory_bytes": 2048,
+                    }
+                )  # fmt: skip
+    finding = knn.otherwise(paper.Data({"otherwise": rows}))
+    assert finding.verdict == report.BEYOND
+    first, second = finding.tables[0].rows[:2]
+    assert first == [
+        "10,000 trees, 10 states per move, LRTA*", "1/2", ">= 44,955.00", "44,955.00", ">= 89,900", "1/2", "500", "500",
+        "2",
+    ]  # fmt: skip
+    assert second[0].endswith("TB-WA*")
+    assert second[2:6] == ["105.00", "105.00", "200", "2/2"]
+    assert knn.otherwise(paper.Data({})).verdict == report.CANNOT_TELL
+    assert knn.otherwise(paper.Data({"otherwise": rows[:4]})).verdict == report.CANNOT_TELL

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .worlds.grid import Grid
     from .worlds.protocol import World
 
-__all__ = ["Problem", "Scenario", "maps_folder", "problems", "spread"]
+__all__ = ["Problem", "Scenario", "likely_pairs", "maps_folder", "problems", "spread"]
 
 # Pairs searched per problem before giving up on a cost range.
 _TRIES = 1000
@@ -59,7 +59,7 @@ def problems(world: World, n: int, *, seed: int = 0, cost: tuple[float, float] |
     random = np.random.default_rng(seed)
     for _ in range(n):
         seen: list[float] = []
-        for start, goal in _pairs(world, random, high):
+        for start, goal in likely_pairs(world, random, high):
             problem = world.point_of(start), world.point_of(goal)
             best = optimum(world, *problem)
             if best is not None:
@@ -72,8 +72,8 @@ def problems(world: World, n: int, *, seed: int = 0, cost: tuple[float, float] |
             raise WorldError(f"{_TRIES} random pairs gave no problem with a cost from {low:g} to {high:g}{those}")
 
 
-def _pairs(world: World, random: np.random.Generator, high: float) -> Iterator[tuple[int, int]]:
-    """Random pairs of different states, less those that are known without a search not to do."""
+def likely_pairs(world: World, random: np.random.Generator, high: float) -> Iterator[tuple[int, int]]:
+    """A thousand random pairs of different states, less those that are known without a search not to do."""
     left = _TRIES
     for _ in range(_TRIES):
         pairs = world.random_states(2048, random).reshape(-1, 2)

@@ -71,7 +71,7 @@ class DatabaseKind:
     examples: tuple[str, ...] = ()
     # Which option says how much is to be made.
     amount: str | None = None
-    # The options that were given, where two words mean the same, in the one way that databases are told apart by.
+    # What the options that were given mean, with what they imply of others: before defaults take their place.
     meant: Callable[[Options], Options] | None = None
     # Why no database is made for ``(world, options)``; None: one is.
     unfit: Callable[[Any, Options], str | None] | None = None
@@ -106,7 +106,9 @@ class DatabaseKind:
         chosen = {name: known[name].check(value) for name, value in given.items()}
         if self.meant is not None:
             chosen = self.meant(chosen)
-        return self.canonical({name: chosen.get(name, told.get(name, option.default)) for name, option in known.items()})
+        return self.canonical(
+            {name: chosen.get(name, told.get(name, option.default)) for name, option in known.items()}
+        )
 
     def serves(self, parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
         """Whether a database with these settings is what an algorithm's parameters ask for."""

@@ -28,6 +28,7 @@ from ..worlds import generate
 from ..worlds.from_file import Opened, open_world
 from ..worlds.grid import Grid
 from .database_files import DatabaseFile
+from .hardness import as_hard_as
 from .recipes import Recipe
 
 __all__ = ["Entry", "Run", "Setting", "Sweep", "WorldSource", "cross", "entry_of", "plan", "runs_on"]
@@ -150,6 +151,7 @@ class Sweep:
     problems: int = 100  # per world
     seed: int = 0
     cost: tuple[float, float] | None = None
+    difficulty: tuple[float, ...] = ()  # how hard they are to be for A*: see hardness.as_hard_as
     corners: bool = False  # one problem per world instead: from its first cell to its last
     listed: tuple[tuple[Problem, ...], ...] = ()  # the problems of each world instead
     setting: Setting = field(default_factory=Setting)
@@ -231,6 +233,7 @@ def plan(sweep: Sweep, remembered: Drawn) -> Iterator[Run]:
             what += [[_numbers(p.start), _numbers(p.goal)] for p in given]
         else:
             what += ["corners"] if sweep.corners else [sweep.problems, sweep.seed, sweep.cost]
+            what += [sweep.difficulty] if sweep.difficulty else []
 
         def draw(source: WorldSource = source, given: Sequence[Problem] = given) -> Any:
             grid = source.open()
@@ -240,7 +243,11 @@ def plan(sweep: Sweep, remembered: Drawn) -> Iterator[Run]:
             if sweep.corners:
                 end = grid.shape[0] - 1, grid.shape[1] - 1
                 return [grid.digest, [[0, 0, *end, optimum(grid, (0, 0), end)]]]
-            found = problems(grid, sweep.problems, seed=sweep.seed, cost=sweep.cost)
+            found: Iterable[Problem]
+            if sweep.difficulty:
+                found = as_hard_as(grid, sweep.problems, sweep.difficulty, seed=sweep.seed, cost=sweep.cost)
+            else:
+                found = problems(grid, sweep.problems, seed=sweep.seed, cost=sweep.cost)
             return [grid.digest, [[*_numbers(p.start), *_numbers(p.goal), p.optimal] for p in found]]
 
         digest, drawn = remembered(_hash(json.dumps(what, sort_keys=True)), draw)
