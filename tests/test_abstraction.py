@@ -18,6 +18,7 @@ from naive.repeated import Roads
 from naive.worlds import NaiveGraph, NaiveGrid
 from timebound.kernels.shortest_paths import distances, tree_from
 from timebound.kernels.workspace import Workspace
+from timebound.pictures import TINTS, WALL, colouring, draw_regions
 from timebound.worlds import abstraction as module
 from timebound.worlds.abstraction import Abstraction, RegionGraph
 
@@ -368,3 +369,26 @@ def test_regions_as_the_user_sees_them() -> None:
     assert tb.regions(world, 1).tolist() == [[0, 0, -1, 1], [0, 0, -1, 1]]
     assert tb.regions(world, 0).shape == (2, 4)
     assert tb.regions(tb.Graph([0, 1], [1, 2], directed=False), 1).tolist() == [0, 0, 0]
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 30), seeds)
+@settings(max_examples=40, deadline=None)
+def test_neighbours_differ_in_colour(rows: int, cols: int, count: int, seed: int) -> None:
+    """Even regions that no abstraction would make; and there are numbers that no region has."""
+    regions = np.random.default_rng(seed).integers(-1, count, (rows, cols)).astype(np.int32)
+    colour = colouring(regions)
+    for here, there in ((regions[1:], regions[:-1]), (regions[:, 1:], regions[:, :-1])):
+        beside = (here != there) & (here >= 0) & (there >= 0)
+        assert (colour[here[beside]] != colour[there[beside]]).all()
+
+
+def test_a_picture_of_regions() -> None:
+    pytest.importorskip("PIL")
+    picture = np.asarray(draw_regions(np.array([[0, 0, 1], [0, 0, -1]]), size=30))
+    assert picture.shape == (20, 30, 3)
+    assert tuple(picture[15, 25]) == WALL
+    left, line, right = (tuple(int(part) for part in picture[5, x]) for x in (5, 20, 25))
+    assert left != right
+    assert {left, right} <= set(TINTS)
+    assert line == tuple(part // 2 for part in right)
+    assert draw_regions(np.zeros((40, 20), np.int32), size=20).size == (10, 20)
