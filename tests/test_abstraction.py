@@ -210,6 +210,19 @@ def test_an_edit_touches_only_what_is_near() -> None:
     world.unblock((15, 15))
     Abstraction.of(world)
     assert all(np.array_equal(made.regions(level), before[level]) for level in range(4))
+    assert all(made.world(level).view is views[level - 1] for level in range(1, 4))
+
+
+def test_a_room_that_opens_is_no_single_region() -> None:
+    cells = np.zeros((12, 12))
+    cells[0] = 1
+    world = tb.Grid(cells)
+    made = Abstraction.of(world)
+    assert made.count(1) == 6
+    world.unblock([(row, col) for row in range(2, 7) for col in range(12)] + [(1, 0)])
+    assert Abstraction.of(world) is made
+    assert made.sizes(1).max() <= 6
+    assert made.count(1) <= 30
 
 
 def test_those_who_hold_a_level_notice() -> None:

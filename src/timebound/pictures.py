@@ -139,7 +139,7 @@ def colouring(regions: np.ndarray) -> np.ndarray:
     colour that none of them has.
 
     >>> colouring(np.array([[0, 0, 1], [2, 2, 1]])).tolist()
-    [0, 1, 2]
+    [2, 0, 1]
     """
     count = int(regions.max(initial=-1)) + 1
     keys = [np.empty(0, np.int64)]

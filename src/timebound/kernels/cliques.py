@@ -444,27 +444,29 @@ def _new_number(repair):
 def regroup(world, size, regions, scratch, repair):
     """Put right which nodes form regions, where any of them were touched, and how large these are and where.
 
-    Nodes that have gone leave their region; what has come is alone at first. A region that has fallen apart is split:
-    the part with most states keeps the number. Whoever is alone joins a neighbouring region with which it is a clique
-    of at most four, the larger the better, or that of its only neighbour. Returns False if numbers have run out: it is
-    to be called again with more of them.
+    Nodes that have gone leave their region. One that has fallen apart is split: the part with most states keeps the
+    number. Who has come, or is alone now, joins a neighbouring region with which it is a clique of at most four, the
+    larger the better, or that of its only neighbour. Returns False if numbers have run out: it is to be called again
+    with more of them.
     """
     counts, progress = repair.counts, repair.progress
+    touched = repair.touched.shape[0]
     if progress[0] == 0:
-        for k in range(progress[1], repair.touched.shape[0]):
-            s = repair.touched[k]
-            if regions.parent[s] >= 0:
+        for k in range(progress[1], 2 * touched):  # first who has gone, then who has come
+            s = repair.touched[k % touched]
+            if k < touched and regions.parent[s] >= 0:
                 _mark_dirty(repair, regions.parent[s])
                 if size[s] == 0:
                     _unlink(regions, s)
                     counts[LINKED] -= 1
-            elif size[s] > 0:
-                if counts[FREE] == 0:
-                    progress[1] = k
-                    return False
-                regions.parent[s] = _new_number(repair)
+            elif k >= touched and regions.parent[s] < 0 and size[s] > 0:
+                if not _settle(world, regions, repair, s):
+                    if counts[FREE] == 0:
+                        progress[1] = k
+                        return False
+                    regions.parent[s] = _new_number(repair)
+                    _link(regions, s)
                 counts[LINKED] += 1
-                _link(regions, s)
         progress[0], progress[1] = 1, 0
     while progress[0] == 1 and progress[1] < counts[_DIRTY]:
         if not _split(world, size, regions, scratch, repair, repair.dirty[progress[1]]):
@@ -539,17 +541,19 @@ def _split(world, size, regions, scratch, repair, r):
 
 @inlined
 def _settle(world, regions, repair, s):
-    """Let a node that is alone join others, if it belongs with any."""
+    """Let a node that is alone, or has no region yet, join others, if it belongs with any. Whether it has."""
     chosen = np.int64(-1)
     largest = 0
     neighbours = 0
     last = np.int64(-1)
     for i in range(degree(world, s)):
         t, c = successor(world, s, i)
-        if c < 0 or regions.parent[t] < 0:
+        if c < 0:
             continue
         neighbours += 1
         last = np.int64(regions.parent[t])
+        if last < 0:
+            continue
         members = 0
         u = np.int64(regions.child[last])
         while u >= 0 and members < 4 and cost_between(world, s, u) >= 0:
@@ -560,11 +564,14 @@ def _settle(world, regions, repair, s):
             largest = members
     if chosen < 0 and neighbours == 1:
         chosen = last
-    if chosen >= 0:
+    if chosen < 0:
+        return False
+    if regions.parent[s] >= 0:
         _unlink(regions, s)
-        regions.parent[s] = chosen
-        _link(regions, s)
-        _mark_dirty(repair, chosen)
+    regions.parent[s] = chosen
+    _link(regions, s)
+    _mark_dirty(repair, chosen)
+    return True
 
 
 @kernel
