@@ -27,6 +27,7 @@ FILES = (
     "k_lrta_star",
     "ribs",
     "knn_planner",
+    "d_lrta_star",
 )
 
 REGISTRY = Catalogue(
