@@ -27,6 +27,8 @@ FILES = (
     "k_lrta_star",
     "ribs",
     "knn_lrta_star",
+    "pra_star",
+    "pr_lrta_star",
 )
 
 REGISTRY = Catalogue(
