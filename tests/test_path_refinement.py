@@ -12,13 +12,17 @@ from hypothesis import strategies as st
 import timebound as tb
 from helpers import COMPILED, Case, graph_cases, grid_cases, points
 from naive.best_first import best_first
-from naive.path_refinement import Hierarchy, PrLrta, Within, pra_star
+from naive.path_refinement import Hierarchy, Patterns, PrLrta, Within, pra_star
 from naive.worlds import NaiveGrid, Step, reachable
+from timebound.databases.files import frozen
+from timebound.databases.kinds import rules_of
+from timebound.databases.patterns import PatternDatabase
 from timebound.kernels.best_first import advance, begin, cost_so_far, new_search
 from timebound.kernels.corridor import Corridor
 from timebound.kernels.heuristic_values import values_as_dict
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import COUNTS, FOUND
+from timebound.kernels.pattern_tables import PatternTable
 from timebound.kernels.ticks import Tick, new_clock
 from timebound.kernels.views import cost_between, degree, edits, length, successor, waiting
 from timebound.kernels.workspace import Workspace, new_record
@@ -211,6 +215,85 @@ def test_what_has_no_regions_is_refused() -> None:
                 tb.agent(name, world, *ends)
     with pytest.raises(tb.SpecError, match="above is a level from 3"):
         tb.agent("pr-lrta*:level=3,above=2", tb.Grid(np.ones((4, 4))), (0, 0), (3, 3))
+
+
+# --- PR LRTA* with a database ----------------------------------------------------------------------------------------
+
+SWITCHES = st.sampled_from([("pdb", "global"), ("fixed", "pdb"), ("pdb", "pdb")])
+
+
+def twin_table(database: PatternDatabase, depth: str, goal: str) -> Patterns:
+    patterns, n = database.patterns, len(database)
+    pairs = [(b, a) for b in range(n) for a in range(n)]
+    return Patterns(
+        dict(enumerate(patterns.region.tolist())),
+        dict(zip(pairs, patterns.goals.tolist(), strict=True)) if goal == "pdb" else None,
+        dict(zip(pairs, patterns.depths.tolist(), strict=True)) if depth == "pdb" else None,
+    )
+
+
+def check_informed(case: Case, database: PatternDatabase, level: int, above: int, cap: int, by: Any) -> None:
+    twin = PrLrta(hierarchy_of(case), case.goal, level, cap, 1.0, twin_table(database, *by))
+    expected = twin.run(case.start, 3000)
+    spec = f"pr-lrta*:level={level},above={above},cap={cap},depth={by[0]},goal={by[1]}"
+    result = tb.solve(case.world, case.start, case.goal, spec, database=database, move_limit=3000)
+    assert (result.status, points(result.path)) == (expected.status, expected.trail)
+    assert expected.status != "move-limit"
+    if result.status == "reached":
+        assert result.expansions_per_move.tolist() == expected.looked
+
+
+@given(case=cases(side=8), level=st.integers(1, 3), more=st.integers(0, 2), cap=st.sampled_from([1, 2, 4]), by=SWITCHES)
+def test_what_a_database_says_is_done(case: Case, level: int, more: int, cap: int, by: Any) -> None:
+    """The same steps and expansions as the twin, with one abstraction and with two."""
+    above = level + more if more else 0
+    if max(level, above) > Abstraction.of(case.world).height:
+        return  # there is no database
+    spec = f"pr-lrta*:level={level},above={above},cap={cap},depth={by[0]},goal={by[1]}"
+    check_informed(case, tb.prepare(case.world, None, algorithm=spec), level, above, cap, by)
+
+
+@given(case=cases(side=7), seed=st.integers(0, 2**32 - 1), by=SWITCHES)
+def test_a_database_that_misleads_leads_nobody_in_circles(case: Case, seed: int, by: Any) -> None:
+    """Whatever it holds, the agent arrives: from each region it follows the database at most once."""
+    random, abstraction, level = np.random.default_rng(seed), Abstraction.of(case.world), 1
+    if abstraction.height < level:
+        return
+    n = abstraction.world(level).states
+    table = PatternTable(
+        np.arange(n, dtype=np.int32),
+        np.array([n]),
+        random.integers(-1, n, n * n if by[1] == "pdb" else 0).astype(np.int32),
+        random.integers(1, 4, n * n if by[0] == "pdb" else 0).astype(np.uint16),
+    )
+    made = {"level": level, "above": 0, "cap": 3, "depth": by[0], "goal": by[1]}
+    database = PatternDatabase(case.world.digest, frozen(table), made, rules_of(case.world))
+    check_informed(case, database, level, 0, 3, by)
+
+
+def test_a_database_for_another_level_is_refused() -> None:
+    world = tb.Grid(np.ones((12, 12)))
+    database = tb.prepare(world, None, algorithm="pr-lrta*:level=2,goal=pdb")
+    assert tb.solve(world, (0, 0), (11, 11), "pr-lrta*:level=2,goal=pdb", database=database).status == "reached"
+    for wrong in ("level=1,goal=pdb", "level=2,above=3,goal=pdb", "level=2,depth=pdb"):
+        with pytest.raises(tb.SpecError, match="this database was made with level=2,above=0,"):
+            tb.agent(f"pr-lrta*:{wrong}", world, (0, 0), (11, 11), database=database)
+    with pytest.raises(tb.SpecError, match="needs a database"):
+        tb.agent("pr-lrta*:goal=pdb", world, (0, 0), (11, 11))
+
+
+def test_a_database_of_other_regions_is_left_aside() -> None:
+    """An edit may give regions other numbers, or other borders: what the database says is then of no use."""
+    free = np.random.default_rng(4).random((12, 12)) >= 0.15
+    free[0, 0] = free[11, 11] = True
+    world = tb.Grid(free)
+    spec = "pr-lrta*:level=1,depth=pdb,goal=pdb"
+    database = tb.prepare(world, None, algorithm=spec)
+    world.block([(5, col) for col in range(11)])
+    plain = tb.solve(world, (0, 0), (11, 11), "pr-lrta*:level=1,cap=5")
+    result = tb.solve(world, (0, 0), (11, 11), spec, database=database)
+    assert result.status == plain.status
+    assert points(result.path) == points(plain.path)
 
 
 # --- edits -----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 
 from .best_first import best_first
 from .learning import Lrta
+from .worlds import reachable
 
 
 @dataclass
@@ -158,7 +159,7 @@ class PrLrta:
         lrta = self.to_goal
         if patterns.goals is not None and pair[0] != pair[1]:
             subgoal = patterns.goals[pair]
-            if subgoal not in (-1, here):
+            if subgoal != here and subgoal in reachable(self.hierarchy.worlds[self.level], here):
                 if self.to_subgoal is self.to_goal or self.to_subgoal.goal != subgoal:
                     self.to_subgoal = self._lrta(subgoal)
                 lrta = self.to_subgoal

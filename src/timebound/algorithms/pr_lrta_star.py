@@ -38,6 +38,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..databases.files import frozen
+from ..databases.patterns import LEVEL_PATTERNS
+from ..errors import SpecError
 from ..kernels.best_first import advance, begin, best_open, new_search
 from ..kernels.corridor import Corridor
 from ..kernels.edits import LogView
@@ -345,7 +347,7 @@ class PrLrtaPlanner(AgentCenteredPlanner):
         gamma: float,
     ) -> None:
         self._world, self._level, self._above, self._cap = world, level, above, cap
-        self._database, (by_depth, by_goal) = database, by
+        self._database, self._looks_up, (by_depth, by_goal) = database, any(by), by
         edits, heard = int(world.changes.edited[0]), world.changes.count
         self._regions = regions_of(world, level)
         super().__init__(self._regions.graph, -1)
@@ -388,7 +390,7 @@ class PrLrtaPlanner(AgentCenteredPlanner):
         """The database, if it is for these regions; otherwise an empty one."""
         abstraction, _, level, *_ = self._regions
         above = min(max(self._above, level), abstraction.height)
-        if self._database is not None:
+        if self._looks_up:
             patterns: PatternTable = self._database.patterns
             if np.array_equal(patterns.region, abstraction.regions(above, base=level)):
                 return patterns
@@ -478,9 +480,23 @@ def _make(
     above: int,
     cap: int,
     gamma: float,
-    database: Any = None,
+    database: Any,
 ) -> PrLrtaPlanner:
-    return PrLrtaPlanner(world, there, database, level, above, (depth == "pdb", goal == "pdb"), cap, gamma)
+    by_depth, by_goal = depth == "pdb", goal == "pdb"
+    if by_depth or by_goal:
+        LEVEL_PATTERNS.check("pr-lrta*", database, world)
+        _check_settings(database, level, above, by_depth, by_goal)
+    return PrLrtaPlanner(world, there, database, level, above, (by_depth, by_goal), cap, gamma)
+
+
+def _check_settings(database: Any, level: int, above: int, by_depth: bool, by_goal: bool) -> None:
+    """A sentence if a database is for other levels, or does not hold what is to be looked up."""
+    patterns, made = database.patterns, database.settings
+    held = (len(patterns.depths) > 0 or not by_depth) and (len(patterns.goals) > 0 or not by_goal)
+    asked = {"level": level, "above": 0 if above == level else above}
+    if len(database) and (not held or any(made.get(name) != value for name, value in asked.items())):
+        told = ",".join(f"{name}={made[name]}" for name in ("level", "above", "depth", "goal") if name in made)
+        raise SpecError(f"pr-lrta*: this database was made with {told}; make one for this spec with timebound prepare")
 
 
 def unfit(world: Any, budget: Any, level: int, above: int, **others: Any) -> str | None:
@@ -519,6 +535,7 @@ PR_LRTA_STAR = Algorithm(
     make=_make,
     refuses=needs_regions,
     unfit=unfit,
+    database=LEVEL_PATTERNS,
 )
 
 ALGORITHMS = (PR_LRTA_STAR,)
