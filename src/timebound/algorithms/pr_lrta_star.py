@@ -23,8 +23,7 @@ Chosen where the papers are silent:
   goal are kept all the way; those for an intermediate goal until another takes its place.
 * Regions that are not of one connected part prove that there is no way, at once.
 * Edits: the abstraction is brought up to date, and the rest of the path is dropped. If an arc became cheaper, or if
-  regions have other numbers now, what was learned is forgotten. A database that no longer fits the regions is left
-  aside.
+  regions have other numbers now, what was learned is forgotten, and in the latter case the database is left aside.
 * Making the abstraction, which all agents of a world share, is no part of planning.
 
 The plain version is ``PrLrta`` in ``tests/naive/path_refinement.py``.
@@ -314,22 +313,25 @@ class Regions(NamedTuple):
 
 def regions_of(world: Any, level: int) -> Regions:
     """The regions of a world as it is now, at a level or at its highest."""
-    abstraction, number = Abstraction.of(world), int(world.view.edited[0])
+    number, abstraction = int(world.changes.edited[0]), Abstraction.of(world)
     level = min(level, abstraction.height)
     kept = _kept.setdefault(abstraction, {})
     if level not in kept or kept[level][0] != number:
         graph = abstraction.world(level) if level > 0 else nowhere()
-        part = abstraction.regions(abstraction.height, base=level)
-        middle = np.zeros(graph.states, np.int64)
-        found = abstraction.representatives(level)
-        region = abstraction.regions(level)
-        if level > 0:
-            middle[region[found]] = found
-        kept[level] = number, (graph, level, region, middle, part)
+        middle, part = abstraction.representatives(level), abstraction.regions(abstraction.height, base=level)
+        kept[level] = number, (graph, level, abstraction.regions(level), middle, part)
     return Regions(abstraction, *kept[level][1])
 
 
+def first_digest(world: Any, abstraction: Abstraction) -> str:
+    """Of the world that the regions got their numbers in; edits leave most of them as they are."""
+    if abstraction not in _numbered_in:
+        _numbered_in[abstraction] = world.digest if getattr(abstraction, "fresh", True) else ""
+    return _numbered_in[abstraction]
+
+
 _kept: WeakKeyDictionary[Abstraction, dict[int, tuple[int, Any]]] = WeakKeyDictionary()
+_numbered_in: WeakKeyDictionary[Abstraction, str] = WeakKeyDictionary()
 
 
 class PrLrtaPlanner(AgentCenteredPlanner):
@@ -341,12 +343,11 @@ class PrLrtaPlanner(AgentCenteredPlanner):
         goal: int,
         database: Any,
         level: int,
-        above: int,
         by: tuple[bool, bool],
         cap: int,
         gamma: float,
     ) -> None:
-        self._world, self._level, self._above, self._cap = world, level, above, cap
+        self._world, self._level, self._cap = world, level, cap
         self._database, self._looks_up, (by_depth, by_goal) = database, any(by), by
         edits, heard = int(world.changes.edited[0]), world.changes.count
         self._regions = regions_of(world, level)
@@ -387,13 +388,10 @@ class PrLrtaPlanner(AgentCenteredPlanner):
         }
 
     def _patterns(self) -> PatternTable:
-        """The database, if it is for these regions; otherwise an empty one."""
-        abstraction, _, level, *_ = self._regions
-        above = min(max(self._above, level), abstraction.height)
-        if self._looks_up:
+        """The database, if its regions have the numbers that these have; otherwise an empty one."""
+        if self._looks_up and self._database.digest == first_digest(self._world, self._regions.abstraction):
             patterns: PatternTable = self._database.patterns
-            if np.array_equal(patterns.region, abstraction.regions(above, base=level)):
-                return patterns
+            return patterns
         return NO_PATTERNS
 
     def _none_entered(self) -> np.ndarray:
@@ -486,7 +484,7 @@ def _make(
     if by_depth or by_goal:
         LEVEL_PATTERNS.check("pr-lrta*", database, world)
         _check_settings(database, level, above, by_depth, by_goal)
-    return PrLrtaPlanner(world, there, database, level, above, (by_depth, by_goal), cap, gamma)
+    return PrLrtaPlanner(world, there, database, level, (by_depth, by_goal), cap, gamma)
 
 
 def _check_settings(database: Any, level: int, above: int, by_depth: bool, by_goal: bool) -> None:
