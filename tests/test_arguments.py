@@ -350,7 +350,7 @@ def test_other_spellings_lead_to_ours(name: str, ours: str) -> None:
     [
         ("d*", "rtb-wa*"), ("d*lite", "rtb-wa*"), ("D* Lite", "rtb-wa*"), ("lpa*", "rtb-wa*"), ("jps", "a*"),
         ("theta*", "a*"), ("rta*", "lrta*"), ("ara*", "tb-wa*"), ("bfs", "dijkstra"), ("dfs", "ida*"),
-        ("sma*", "ida*"), ("pra*", "knn-lrta*"), ("rrt*", "a*"), ("cbs", "tba*"),
+        ("sma*", "ida*"), ("hpa*", "pra*"), ("rrt*", "a*"), ("cbs", "tba*"),
     ],
 )  # fmt: skip
 def test_famous_names_lead_to_the_nearest(name: str, near: str) -> None:

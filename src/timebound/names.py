@@ -33,6 +33,9 @@ SAME = {
     "lrta*(pdb,g)": "d-lrta*:depth=pdb,goal=global",
     "lrta*(f,pdb)": "d-lrta*:depth=fixed,goal=pdb",
     "lrta*(oracle,g)": "d-lrta*:depth=oracle,goal=global",
+    "partial refinement a*": "pra*",
+    "path refinement lrta*": "pr-lrta*",
+    "pr-lrts": "pr-lrta*",
     "time-bounded a*": "tba*",
     "time-bounded weighted a*": "tb-wa*",
     "time-bounded greedy best-first search": "tb-gbfs",
@@ -60,7 +63,8 @@ _LITTLE_MEMORY = ("ida*", "it too needs little memory")
 _FASTER_GRID = ("a*", "it finds paths of the same cost, and needs nothing but the map")
 _FASTER_ROADS = ("a*", "on a graph made with heuristic='landmarks' it looks far less around")
 _SUBGOALS = ("knn-lrta*", "it too follows subgoals that were computed ahead of time")
-_ABSTRACTION = ("knn-lrta*", "it too uses what was computed for the map ahead of time, by timebound prepare")
+_ABSTRACTION = ("pra*", "it too searches a coarse picture of the map first, which it makes by itself")
+_PREPARED = ("knn-lrta*", "it too uses what was computed for the map ahead of time, by timebound prepare")
 _CONTROL = ("d-lrta*", "it too selects how deep to look before each move")
 _LEARNS_MORE = ("k-lrta*", "it too learns from a search around the agent, at every move")
 _MANY = ("tba*", "agents here plan one by one, each within its budget")
@@ -122,13 +126,11 @@ FAMOUS = {
     "rbfs": _LITTLE_MEMORY,
     "recursive best-first search": _LITTLE_MEMORY,
     "hpa*": _ABSTRACTION,
-    "pra*": _ABSTRACTION,
-    "pr-lrta*": _ABSTRACTION,
     "dt-lrta*": _CONTROL,
     "hcdps": _SUBGOALS,
     "subgoal graphs": _SUBGOALS,
-    "cpd": _ABSTRACTION,
-    "compressed path databases": _ABSTRACTION,
+    "cpd": _PREPARED,
+    "compressed path databases": _PREPARED,
     "alt": _FASTER_ROADS,
     "ch": _FASTER_ROADS,
     "contraction hierarchies": _FASTER_ROADS,

@@ -28,6 +28,8 @@ FILES = (
     "ribs",
     "knn_planner",
     "d_lrta_star",
+    "pra_star",
+    "pr_lrta_star",
 )
 
 REGISTRY = Catalogue(

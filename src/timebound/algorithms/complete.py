@@ -20,16 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.best_first import advance, begin, new_search, parent
-from ..kernels.jit import inlined
+from ..kernels.best_first import advance, begin, new_search
+from ..kernels.following import trace_limit, write_route
 from ..kernels.layout import COUNTS, EXHAUSTED, GROW, PAUSED, RUNNING, WEIGHT_MAX
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
-from ..kernels.tables import state_of
 from ..kernels.views import edits
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
 from .registry import Algorithm, Parameter, World
-
-TRACE_STEPS = 10  # parents followed for the price of one expansion
 
 PROGRESS = np.dtype(
     [
@@ -79,29 +76,7 @@ def _decide(agent, world, s, tick):
         progress.tracing = search.goal_slot
     if search.status == EXHAUSTED:
         return NO_WAY
-    return _trace(agent, world, TRACE_STEPS * min(last - counts.expanded + 1, 1 << 40))
-
-
-@inlined
-def _trace(agent, world, steps):
-    """Write the path into ``route`` from its end, following up to ``steps`` parents; returns the moves ready."""
-    search = agent.search[0]
-    progress = agent.progress[0]
-    plan = agent.plan
-    slot = progress.tracing
-    while slot >= 0 and steps > 0:
-        if slot == search.root:
-            slot = -1
-            break
-        if plan[0] == 0:
-            progress.tracing = slot
-            return NEEDS_ROOM
-        plan[0] -= 1
-        agent.route[plan[0]] = state_of(agent.table, slot)
-        slot = parent(world, agent.table, search, slot)
-        steps -= 1
-    progress.tracing = slot
-    return plan[1] - plan[0] if slot < 0 else 0
+    return write_route(agent, world, trace_limit(last - counts.expanded))
 
 
 class BestFirstPlanner:

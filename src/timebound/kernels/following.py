@@ -6,6 +6,8 @@ An agent that follows has at least these fields:
 * ``paths``: int64[2, ...], the slots of the path that is followed and of the one under trace, each at the end of its
   row, and ``fronts``: int64[2], where they begin;
 * ``follow``: one record with at least ``PATH_FIELDS``.
+
+One that walks a way as it was found (``write_route``) has ``progress`` instead: one record with at least ``tracing``.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from .best_first import cost_so_far, parent
 from .jit import inlined, kernel, now_ns
 from .layout import FOUND, GROW, RUNNING
+from .loop import NEEDS_ROOM
 from .tables import intern, state_of
 from .views import aim, degree, estimate, locate, successor
 
@@ -29,7 +32,9 @@ __all__ = [
     "some_neighbour",
     "switch_paths",
     "trace_back",
+    "trace_limit",
     "way_ahead",
+    "write_route",
 ]
 
 PATH_FIELDS = [
@@ -42,7 +47,39 @@ PATH_FIELDS = [
     ("last", np.int64),  # slot where the agent was before, or -1
 ]
 
+_TRACE_STEPS = 10  # parents followed for the price of one expansion
 _CLOCK_MASK = 255  # parents followed between two looks at the clock
+
+
+@inlined
+def trace_limit(expansions):
+    """How many parents may be followed in a tick that has so many expansions left."""
+    return _TRACE_STEPS * min(expansions + 1, 1 << 40)
+
+
+@inlined
+def write_route(agent, world, steps):
+    """Write the way from the root to ``progress.tracing`` into ``route``, from its end; up to ``steps`` parents.
+
+    For an agent that walks the way as it is. Returns how many moves are ready, 0 if it is not yet whole, or NEEDS_ROOM.
+    """
+    search = agent.search[0]
+    progress = agent.progress[0]
+    plan = agent.plan
+    slot = progress.tracing
+    while slot >= 0 and steps > 0:
+        if slot == search.root:
+            slot = -1
+            break
+        if plan[0] == 0:
+            progress.tracing = slot
+            return NEEDS_ROOM
+        plan[0] -= 1
+        agent.route[plan[0]] = state_of(agent.table, slot)
+        slot = parent(world, agent.table, search, slot)
+        steps -= 1
+    progress.tracing = slot
+    return plan[1] - plan[0] if slot < 0 else 0
 
 
 @inlined
