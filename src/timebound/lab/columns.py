@@ -90,6 +90,7 @@ def _columns() -> dict[str, Column]:
         Column("restarts", "BIGINT", "restarts", better=-1, digits=1),
         Column("astray", "BIGINT", "back-moves after the path was found", better=-1, digits=2),
         Column("bound_ratio", "DOUBLE", "path over the bound of Theorem 3, worst", "max", better=-1, digits=3),
+        Column("regions", "BIGINT", "regions of the map", digits=0),
         Column("memory_states", "BIGINT", "states in memory", better=-1, digits=0),
         Column("memory_bytes", "BIGINT", "bytes in memory", better=-1, digits=0),
         Column("planning_seconds", "DOUBLE", "planning time, s", better=-1, digits=4, timed=True),

@@ -13,6 +13,7 @@ from ..episode import Agent, optimum, solve, validate
 from ..errors import ProblemError
 from ..result import Result
 from ..scenarios import Problem
+from ..worlds.abstraction import Abstraction
 from ..worlds.changes import RandomChanges
 from ..worlds.grid import Grid
 from .columns import COLUMNS
@@ -160,11 +161,18 @@ def _edited(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
     return measure(grid, Problem(start, goal, best), entry, run.setting)
 
 
+def _regions(world: Any, run: Run, entry: Entry) -> dict[str, Any]:
+    """How many regions the map has at the level that an algorithm names; states, if it names none."""
+    level = int(entry.spec.parameters.get("level", 0))
+    return {"status": "reached", "regions": Abstraction.of(world).count(level)}
+
+
 KINDS: dict[str, Callable[[Any, Run, Entry], dict[str, Any]]] = {
     "episode": _episode,
     "binary heap": _with_heap,
     "theorem 3": _bounded,
     "asked": _asked,
     "edited": _edited,
+    "regions": _regions,
 }
 """What can be done with a problem."""
