@@ -33,7 +33,6 @@ from ..kernels.layout import COLS, ROWS
 from ..kernels.ticks import new_clock
 from ..kernels.views import GraphView, TerrainView
 from ..text import shown
-from .attended import attended
 from .changes import ChangeLog
 from .graph import Graph
 from .grid import Grid
@@ -297,13 +296,14 @@ class Abstraction:
         """int32: for each node of a level its region in the level above; -1 for walls."""
         return self._levels[self._reached(level + 1) - 1].nodes.parent
 
-    @attended(lambda self, level, base=0: len(self._sizes(base)))
     def regions(self, level: int, base: int = 0) -> np.ndarray:
         """int32: for each node of level ``base`` its region in a level; -1 for walls."""
-        self._reached(max(level, base))
-        found = np.where(self._sizes(base) > 0, np.arange(len(self._sizes(base)), dtype=np.int32), np.int32(-1))
-        for above in self._levels[base:level]:
-            found = np.where(found >= 0, above.nodes.parent[found], np.int32(-1))
+        level, base = self._reached(level), self._reached(base)
+        if level <= base:
+            return np.where(self._sizes(base) > 0, np.arange(len(self._sizes(base)), dtype=np.int32), np.int32(-1))
+        found = self._levels[base].nodes.parent.copy()
+        for above in self._levels[base + 1 : level]:
+            _finish(cliques.climb, above.nodes, found)
         return found
 
     def sizes(self, level: int) -> np.ndarray:
@@ -396,6 +396,7 @@ class Abstraction:
                 self._seen = None  # whoever is interrupted here leaves what must be built anew
                 for first in range(0, len(touched), _AT_ONCE):
                     self._put_right(touched[first : first + _AT_ONCE])
+                self._drop_idle_levels()
                 self.fresh = False
             self._complete = self._complete and not new
             self._seen = count
@@ -406,11 +407,13 @@ class Abstraction:
             if len(level.nodes.parent) < len(self._sizes(k)):
                 level.grow_below(len(self._sizes(k)))
             touched = level.put_right(self._view_of(k), self._sizes(k), touched)
-        # Where nothing can be joined any more, levels end.
-        ends = [k for k, level in enumerate(self._levels) if level.joins_nothing]
-        for level in self._levels[ends[0] :] if ends else ():
+
+    def _drop_idle_levels(self) -> None:
+        """Where nothing can be joined any more, levels end."""
+        last = next((k for k, level in enumerate(self._levels) if level.joins_nothing), len(self._levels))
+        for level in self._levels[last:]:
             level.tell()
-            self._levels.remove(level)
+        del self._levels[last:]
 
 
 _kept: WeakKeyDictionary[Any, Abstraction] = WeakKeyDictionary()
