@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 from unittest import mock
 
@@ -334,6 +335,15 @@ def test_searches_run_on_levels() -> None:
                 assert found.cost * graph.unit <= costs[goal] <= found.cost * graph.unit + len(found.path)
         world.unblock([(4, k) for k in range(30)])
         Abstraction.of(world)
+
+
+def test_a_level_can_be_sent_elsewhere() -> None:
+    level = Abstraction.of(tb.Grid(np.ones((9, 9)))).world(1)
+    sent = pickle.loads(pickle.dumps(level))
+    assert sent.digest == level.digest
+    assert sent.count == level.count == 25
+    sent.tell()
+    assert (sent.view.edited[0], level.view.edited[0]) == (1, 0)
 
 
 def test_worlds_without_regions() -> None:

@@ -33,6 +33,7 @@ from ..kernels.layout import COLS, ROWS
 from ..kernels.ticks import new_clock
 from ..kernels.views import GraphView, TerrainView
 from ..text import shown
+from .attended import attended
 from .changes import ChangeLog
 from .graph import Graph
 from .grid import Grid
@@ -82,7 +83,7 @@ class RegionGraph:
         count = len(nodes.child)
         self.nodes = nodes
         self.unit = terms.scale
-        self.changes = ChangeLog(lambda entry: [])
+        self.changes = ChangeLog(_untold)
         self._terms = terms
         self._free = np.empty(0, np.int64)  # numbers that no region has
         self._counts = np.array([0, linked, count, 0, 0], np.int64)  # see Repair
@@ -359,7 +360,7 @@ class Abstraction:
             return False
         top = len(self._levels)
         below, size = self._view_of(top), self._sizes(top)
-        parent = np.full(len(size), -1, np.int32)
+        parent = _no_parents(len(size))
         none = Regions(parent, np.empty(len(size), np.int32), parent[:0], np.empty(0, np.int64), np.empty((0, 3)))
         progress = _finish(cliques.join_cliques, below, size, parent, _scratch(none))
         count, linked = int(progress[2]), int(np.count_nonzero(size))
@@ -439,6 +440,11 @@ def _touched(view: Any, entries: np.ndarray) -> np.ndarray:
     return np.unique((entries >> CELL_SHIFT)[:, None] + around)
 
 
+def _untold(entry: int) -> list[Any]:
+    """The log of a level says only that it changed."""
+    return []
+
+
 def _scratch(nodes: Regions) -> Scratch:
     n = max(len(nodes.parent), len(nodes.child)) + 1
     near, label, total, times = (np.empty(n, np.int64) for _ in range(4))
@@ -451,6 +457,11 @@ def _finish(kernel: Callable[..., bool], *arguments: Any) -> np.ndarray:
     while not kernel(*arguments, progress, clock):
         pass
     return progress
+
+
+@attended(lambda count: count)
+def _no_parents(count: int) -> np.ndarray:
+    return np.full(count, -1, np.int32)
 
 
 def _longer(array: np.ndarray, count: int, value: int) -> np.ndarray:
