@@ -396,6 +396,7 @@ def test_regions_as_the_user_sees_them() -> None:
     assert tb.regions(tb.Graph([0, 1], [1, 2], directed=False), 1).tolist() == [0, 0, 0]
 
 
+@pytest.mark.once
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 30), seeds)
 @settings(max_examples=40, deadline=None)
 def test_neighbours_differ_in_colour(rows: int, cols: int, count: int, seed: int) -> None:
@@ -407,6 +408,7 @@ def test_neighbours_differ_in_colour(rows: int, cols: int, count: int, seed: int
         assert (colour[here[beside]] != colour[there[beside]]).all()
 
 
+@pytest.mark.once
 def test_a_picture_of_regions() -> None:
     pytest.importorskip("PIL")
     picture = np.asarray(draw_regions(np.array([[0, 0, 1], [0, 0, -1]]), size=30))
