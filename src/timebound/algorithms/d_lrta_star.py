@@ -276,10 +276,9 @@ class DynamicControlPlanner(AgentCenteredPlanner):
             # It takes a look at the whole world, so it is not asked before it matters.
             state.steering["table"] = THIS_WORLD if self._world.digest == self._digest else ANOTHER_WORLD
         else:
-            super().enlarge()
             if lack == FORGET:
-                self.state = self.state._replace(nearby=self._no_values())
-            return
+                self.state = state._replace(nearby=self._no_values())
+            super().enlarge()
         state.learner["lack"] = 0
 
     def restart(self) -> None:
