@@ -26,7 +26,11 @@ HEADER = "type octile\nheight 3\nwidth 5\nmap\n"
 ROWS = ".....\n.@@@.\n....@\n"
 GRAPH = "c four nodes, the last one alone\np sp 4 4\na 1 2 7\na 2 1 9\na 2 3 1\na 3 1 1\n"
 
-COMMANDS = [[], *([name] for name in cli.COMMANDS), *(["maps", action] for action in ("generate", "info", "scale"))]
+COMMANDS = [
+    [],
+    *([name] for name in cli.COMMANDS),
+    *(["maps", action] for action in ("generate", "info", "regions", "scale")),
+]
 
 RESULT_FIELDS = {
     *("map", "digest", "start", "goal", "status", "algorithm", "budget", "path", "cost", "moves", "waits"),
@@ -157,6 +161,22 @@ def test_solve_takes_arrays_images_and_rules(capsys, here):
         assert json_of(capsys, "solve", "m.png", "5,5", "5,5")["moves"] == 0
 
 
+def test_maps_regions(capsys, here):
+    told = json_of(capsys, "maps", "regions", "good.map")
+    assert [row["regions"] for row in told["levels"]] == [11, 5, 2, 1]  # a corridor: pairs, and its end
+    assert told["levels"][-1] == {
+        "level": 3, "regions": 1, "states_mean": 11.0, "states_least": 11, "states_most": 11
+    }  # fmt: skip
+    assert json_of(capsys, "maps", "regions", "walls.map")["levels"] == [
+        {"level": 0, "regions": 0, "states_mean": 0.0, "states_least": 0, "states_most": 0}
+    ]
+    pytest.importorskip("PIL")
+    code, out, _ = run(capsys, "maps", "regions", "good.map", "--level", "1", "--png", "r.png")
+    assert code == 0
+    assert "wrote r.png: level 1" in out
+    assert (here / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_maps_of_robots(capsys, here):
     pytest.importorskip("PIL")
     (here / "floor.pgm").write_bytes(b"P5 4 2 255 " + bytes([0, 254, 254, 205, 0, 254, 254, 254]))
@@ -263,6 +283,9 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["maps", "generate", "maze", "-o", "x.map", "--shape", "7"], ["ROWSxCOLUMNS", "'7'"]),
         (["maps", "generate", "maze", "-o", "x.map", "--shape", "7x7", "--size", "7"], ["exclude each other"]),
         (["maps", "generate", "maze", "-o", "no/x.map"], ["there is no folder no"]),
+        (["maps", "regions", "good.map", "--level", "40", "--png", "x.png"], ["no level 40"]),
+        (["maps", "regions", "good.gr"], ["both ways"]),
+        (["maps", "regions", "good.gr", "--png", "x.png"], ["only grids can be drawn"]),
         (["maps", "scale", "good.map", "0", "-o", "x.map"], ["at least 1"]),
         (["maps", "scale", "good.npy", "2", "-o", "x.map"], ["terrain costs"]),
         (["maps", "scale", "good.gr", "2", "-o", "x.map"], ["is a graph"]),
@@ -411,7 +434,7 @@ def test_a_blocked_goal_is_a_result(capsys):
     ("words", "names"),
     [
         ([], ("solve", "bench", "compare", "reproduce", "prepare", "maps", "algorithms", "warmup", "demo")),
-        (["maps"], ("generate", "info", "scale")),
+        (["maps"], ("generate", "info", "regions", "scale")),
     ],
 )
 def test_without_a_command_all_are_listed(capsys, words, names):

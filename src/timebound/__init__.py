@@ -20,6 +20,7 @@ _HOMES = {
     "Scenario": "scenarios",
     "problems": "scenarios",
     "RandomChanges": "worlds.changes",
+    "regions": "worlds.abstraction",
     "generate": "worlds.generate",
     "SubgoalDatabase": "databases.subgoals",
     "load_database": "databases.library",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from .errors import DatabaseError, Error, MapError, MoveError, ProblemError, SpecError, WorldError
     from .scenarios import Problem, Scenario, problems
     from .worlds import generate
+    from .worlds.abstraction import regions
     from .worlds.changes import RandomChanges
     from .worlds.graph import Graph
     from .worlds.grid import Grid

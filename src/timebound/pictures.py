@@ -21,7 +21,7 @@ from .errors import Error, MoveError, WorldError, at_least
 if TYPE_CHECKING:
     from .worlds.grid import Grid
 
-__all__ = ["draw", "require", "save", "scatter"]
+__all__ = ["draw", "draw_regions", "require", "save", "scatter"]
 
 WALL = (58, 61, 68)
 FREE = (246, 245, 241)
@@ -30,6 +30,10 @@ PAPER = (255, 255, 255)
 INK = (34, 34, 34)
 FAINT = (222, 222, 222)
 COLOURS = ((0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233))
+TINTS = (
+    (166, 206, 227), (253, 208, 142), (178, 223, 169), (244, 177, 174),
+    (212, 196, 226), (250, 241, 158), (222, 196, 166), (205, 225, 219),
+)  # fmt: skip
 _DASHES = ((1.0, 0.0), (2.5, 1.5), (1.0, 1.0))  # drawn and left out, in line widths
 _FINE = 2  # how much larger everything is drawn at first
 
@@ -100,6 +104,64 @@ def draw(
     whole.paste(picture, ((whole.width - width) // 2, 0))
     whole.paste(strip, (0, height))
     return whole
+
+
+def draw_regions(regions: np.ndarray, *, size: int = 1600) -> Any:
+    """A picture of the regions of a grid (``tb.regions``): neighbours differ in colour, walls are dark.
+
+    Its longer side is about ``size`` pixels; where a cell has three of them or more, lines part the regions.
+    """
+    Image, _, _ = require()
+    at_least(16, size, "a picture's size is a whole number of pixels", 20_000)
+    tints = np.array([WALL, *TINTS], np.uint8)
+    colour = np.append(colouring(regions) % len(TINTS), -1)  # the last one is for -1, the walls
+    picture = tints[colour[regions] + 1]
+    rows, cols = regions.shape
+    zoom = size // max(rows, cols)
+    if zoom < 1:
+        scale = size / max(rows, cols)
+        small = (max(1, round(cols * scale)), max(1, round(rows * scale)))
+        return Image.fromarray(picture).resize(small, Image.Resampling.BOX)
+    picture = picture.repeat(zoom, 0).repeat(zoom, 1)
+    if zoom >= 3:
+        for axis in (0, 1):
+            here, there = np.moveaxis(regions, axis, 0)[1:], np.moveaxis(regions, axis, 0)[:-1]
+            parted = ((here != there) & (here >= 0) & (there >= 0)).repeat(zoom, 1)
+            lines = np.moveaxis(picture, axis, 0)[zoom::zoom]
+            lines[parted] = lines[parted] // 2
+    return Image.fromarray(picture)
+
+
+def colouring(regions: np.ndarray) -> np.ndarray:
+    """A colour, counted from 0, for each region of a map, so that no two regions with cells side by side share one.
+
+    In rounds: whoever comes first among its neighbours, in a random order that is always the same, takes the first
+    colour that none of them has.
+
+    >>> colouring(np.array([[0, 0, 1], [2, 2, 1]])).tolist()
+    [2, 0, 1]
+    """
+    count = int(regions.max(initial=-1)) + 1
+    keys = [np.empty(0, np.int64)]
+    for here, there in ((regions[1:], regions[:-1]), (regions[:, 1:], regions[:, :-1])):
+        beside = (here != there) & (here >= 0) & (there >= 0)
+        one, other = here[beside].astype(np.int64), there[beside].astype(np.int64)
+        keys += [np.unique(one * count + other), np.unique(other * count + one)]
+    one, other = np.divmod(np.unique(np.concatenate(keys)), max(count, 1))
+    place = np.random.default_rng(0).permutation(count)
+    colour = np.full(count, -1, np.int64)
+    while (colour < 0).any():
+        # Those before whom none of their neighbours still waits.
+        waits = (colour[one] < 0) & (colour[other] < 0)
+        after = np.zeros(count, bool)
+        after[one[waits & (place[other] < place[one])]] = True
+        chosen = (colour < 0) & ~after
+        taken = np.zeros(count, np.int64)
+        has = chosen[one] & (colour[other] >= 0)
+        np.bitwise_or.at(taken, one[has], 1 << np.minimum(colour[other[has]], 62))
+        free = ~taken & (taken + 1)  # its lowest bit that is 0
+        colour[chosen] = np.round(np.log2(free[chosen].astype(float))).astype(np.int64)
+    return colour
 
 
 def _ground(world: Grid) -> np.ndarray:

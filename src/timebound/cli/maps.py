@@ -1,4 +1,4 @@
-"""`timebound maps`: make, describe and enlarge maps."""
+"""`timebound maps`: make, describe, abstract and enlarge maps."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def add_to(commands: Any) -> None:
         commands,
         _no_action,
         "maps",
-        "make, describe and enlarge maps",
-        "Make, describe and enlarge maps.",
+        "make, describe, abstract and enlarge maps",
+        "Make, describe, abstract and enlarge maps.",
         """\
 examples:
   timebound maps generate caves -o caves.map --size 512 --seed 3
   timebound maps info caves.map
+  timebound maps regions caves.map --level 3 --png regions.png
   timebound maps scale caves.map 2 -o larger.map""",
     )
     actions = maps.add_subparsers(metavar="ACTION", dest="action", parser_class=Parser)
@@ -77,6 +78,24 @@ examples:
     )
     info.add_argument("maps", nargs="+", metavar="MAP", help=".map, image, .npy, ROS .yaml or .gr")
     json_option(info)
+
+    regions = add_command(
+        actions,
+        _regions,
+        "regions",
+        "abstract a map, and draw its regions",
+        "Join the cells of a map into regions, level by level (clique abstraction), and\n"
+        "tell how many there are at each level and how large. --png draws one level.",
+        """\
+examples:
+  timebound maps regions caves.map
+  timebound maps regions caves.map --level 3 --png regions.png""",
+    )
+    regions.add_argument("map", metavar="MAP", help=".map, image, .npy, ROS .yaml or .gr")
+    regions.add_argument("--level", type=whole, default=3, metavar="L", help="the level to draw, default 3")
+    regions.add_argument("--png", metavar="FILE", help="draw the regions")
+    threshold_option(regions)
+    json_option(regions)
 
     scale = add_command(
         actions,
@@ -146,6 +165,45 @@ def _info(options: argparse.Namespace) -> int:
         print_text("\n" * (k > 0) + printable(fact["map"]))
         for name, words in _facts_in_lines(fact):
             print_text(f"  {name:<16}{words}")
+    return SOLVED
+
+
+def _regions(options: argparse.Namespace) -> int:
+    check_output("--png", options.png, ".png", options.map)
+    from ..worlds.abstraction import Abstraction, regions
+    from ..worlds.from_file import open_world
+
+    opened = open_world(options.map, threshold=options.threshold)
+    if options.png and not opened.is_grid:
+        raise Error(f"{options.map} is a graph, and only grids can be drawn")
+    made = Abstraction.of(opened.world)
+    if options.png:
+        from ..pictures import draw_regions, save
+
+        save(draw_regions(regions(opened.world, options.level)), options.png)
+    levels = []
+    for level in range(made.height + 1):
+        sizes = made.sizes(level)
+        sizes = sizes[sizes > 0]
+        levels.append(
+            {
+                "level": level,
+                "regions": len(sizes),
+                "states_mean": float(sizes.mean()) if len(sizes) else 0.0,
+                "states_least": int(sizes.min(initial=sizes.max(initial=0))),
+                "states_most": int(sizes.max(initial=0)),
+            }
+        )
+    if options.json:
+        print_json({"map": str(options.map), "levels": levels, "level": options.level, "png": options.png})
+        return SOLVED
+    states = "cells" if opened.is_grid else "nodes"
+    print_text(f"{printable(str(options.map))}\n  {'level':<8}{'regions':>12}   {states} in each: mean, least, most")
+    for row in levels:
+        sizes_in_words = f"{row['states_mean']:,.1f}  {row['states_least']:,}  {row['states_most']:,}"
+        print_text(f"  {row['level']:<8}{row['regions']:>12,}   {sizes_in_words}")
+    if options.png:
+        print_text(f"wrote {printable(options.png)}: level {options.level}")
     return SOLVED
 
 

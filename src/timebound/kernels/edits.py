@@ -117,8 +117,7 @@ def set_free(free, moves, width, directions, corners, cells, value, log):
                 beside |= 1 << pair
                 _set_move(moves, start, i, value)
                 _set_move(moves, end, OPPOSITE[i], value)
-        if leaving or beside:
-            log_change(log, (cell << CELL_SHIFT) | (leaving << LEAVING_SHIFT) | (beside << BESIDE_SHIFT) | value)
+        log_change(log, (cell << CELL_SHIFT) | (leaving << LEAVING_SHIFT) | (beside << BESIDE_SHIFT) | value)
     return changed
 
 
