@@ -24,7 +24,7 @@ pytestmark = pytest.mark.compiled  # kernels only serve them
 
 
 @pytest.mark.parametrize("name", ["tba", "tbbfs", "learning", "chapter"])
-def test_papers_plan_on_generated_maps(name: str) -> None:
+def test_papers_plan_on_generated_maps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     maps = paper.Maps(None)
     found = reproduce.find(name)
     for scale in (paper.QUICK, paper.NORMAL, paper.FULL):
@@ -33,8 +33,9 @@ def test_papers_plan_on_generated_maps(name: str) -> None:
         assert all(set(item.sweeps) <= names for item in found.items)
         assert all(world.generator for sweep in sweeps for world in sweep.worlds)
     assert maps.replaced
-    with pytest.raises(tb.Error, match="still to come"):
-        reproduce.find("dynamic-control")
+    monkeypatch.setitem(reproduce.TO_COME, "next-year", "what nobody knows")
+    with pytest.raises(tb.Error, match="still to come: what nobody knows"):
+        reproduce.find("next-year")
     with pytest.raises(tb.Error, match="no paper 'tbx'"):
         reproduce.find("tbx")
 

@@ -340,7 +340,8 @@ def _reason(data: Data, best: Line, alike: bool) -> str:
         words.append(
             f"{len(without)} of {len(best.rows)} problems find no record among the ten most similar whose ends can be "
             f"climbed to and from; LRTA* alone then walks {_mean(without):,.0f}% above the optimum, and rules the "
-            f"mean. Where the database has an answer it is {_mean(those):.1f}%."
+            f"mean. Where the database has an answer it is {_mean(those):.1f}%. That depends on the map: the more free "
+            "cells, the farther apart records lie, and the more stands between, the fewer of them can be climbed to."
         )
     if not alike:
         words.append(
