@@ -75,6 +75,8 @@ class DatabaseKind:
     unfit: Callable[[Any, Options], str | None] | None = None
     # How large it will be and how long it will take, for ``(world, options)``: told before the work starts.
     forecast: Callable[[Any, Options], str | None] | None = None
+    # Options said in one way, of all ways that ask for the same: it is then made once, and serves all of them.
+    canonical: Callable[[Options], Options] = dict
     # What stands in the header of its file.
     settings: Callable[[Options], dict[str, Any]] = dict
     # The options in a few words that may be part of a file's name.
@@ -99,14 +101,16 @@ class DatabaseKind:
                 raise SpecError(f"a {self.noun} has no option {shown(name)}; {nearest(name, known)}")
             if name in told and told[name] != value:
                 raise SpecError(f"{name} is a parameter of {algorithm}: say it there, as {algorithm}:{name}=VALUE")
-        return {
-            name: option.check(given[name]) if name in given else told.get(name, option.default)
-            for name, option in known.items()
-        }
+        return self.canonical(
+            {
+                name: option.check(given[name]) if name in given else told.get(name, option.default)
+                for name, option in known.items()
+            }
+        )
 
     def serves(self, parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
         """Whether a database with these settings is what an algorithm's parameters ask for."""
-        return all(settings.get(name) == value for name, value in self.told(parameters).items())
+        return all(settings.get(name) == value for name, value in self.canonical(self.told(parameters)).items())
 
     def labelled(self, options: Options) -> str:
         """The options in a few words, for names of files.

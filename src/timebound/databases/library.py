@@ -100,7 +100,7 @@ def build(
     settings = kind.settings(options)
 
     def arrays(folder: Path | None) -> Any:
-        forecast = kind.forecast(world, options) if kind.forecast is not None else None
+        forecast = kind.forecast(world, options) if say is not None and kind.forecast is not None else None
         if say is not None and forecast is not None:
             say(forecast)
         with nullcontext() if dask is None else scheduler(dask, jobs) as address:
