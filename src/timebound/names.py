@@ -27,6 +27,12 @@ SAME = {
     "learning real-time a*": "lrta*",
     "prioritized lrta*": "p-lrta*",
     "knn": "knn-lrta*",
+    "dynamic lrta*": "d-lrta*",
+    "lrta*(f,g)": "lrta*",
+    "lrta*(pdb,pdb)": "d-lrta*:depth=pdb,goal=pdb",
+    "lrta*(pdb,g)": "d-lrta*:depth=pdb,goal=global",
+    "lrta*(f,pdb)": "d-lrta*:depth=fixed,goal=pdb",
+    "lrta*(oracle,g)": "d-lrta*:depth=oracle,goal=global",
     "time-bounded a*": "tba*",
     "time-bounded weighted a*": "tb-wa*",
     "time-bounded greedy best-first search": "tb-gbfs",
@@ -55,6 +61,7 @@ _FASTER_GRID = ("a*", "it finds paths of the same cost, and needs nothing but th
 _FASTER_ROADS = ("a*", "on a graph made with heuristic='landmarks' it looks far less around")
 _SUBGOALS = ("knn-lrta*", "it too follows subgoals that were computed ahead of time")
 _ABSTRACTION = ("knn-lrta*", "it too uses what was computed for the map ahead of time, by timebound prepare")
+_CONTROL = ("d-lrta*", "it too selects how deep to look before each move")
 _LEARNS_MORE = ("k-lrta*", "it too learns from a search around the agent, at every move")
 _MANY = ("tba*", "agents here plan one by one, each within its budget")
 _SAMPLES = ("a*", "worlds here are grids and graphs, not sampled spaces")
@@ -117,8 +124,7 @@ FAMOUS = {
     "hpa*": _ABSTRACTION,
     "pra*": _ABSTRACTION,
     "pr-lrta*": _ABSTRACTION,
-    "d-lrta*": _SUBGOALS,
-    "dt-lrta*": _SUBGOALS,
+    "dt-lrta*": _CONTROL,
     "hcdps": _SUBGOALS,
     "subgoal graphs": _SUBGOALS,
     "cpd": _ABSTRACTION,

@@ -27,6 +27,7 @@ FILES = (
     "k_lrta_star",
     "ribs",
     "knn_lrta_star",
+    "d_lrta_star",
 )
 
 REGISTRY = Catalogue(

@@ -1,0 +1,113 @@
+"""Dynamic control of the lookahead: how deep an agent looks before a move (line 3 of LRTA*, Bulitko et al. 2008).
+
+A control is a NamedTuple with texts for two names: ``select_depth`` chooses, ``note_step`` is told what came of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import generic
+from .layout import GROW, INFINITE, PAUSED
+from .lookahead import best_on_frontier, deepen
+from .loop import NEEDS_ROOM, NOT_YET
+from .pattern_tables import region_of, stored_depth
+from .ticks import Tick
+from .workspace import new_record
+
+__all__ = ["FixedDepth", "Oracle", "StoredDepth", "new_oracle", "note_step", "select_depth"]
+
+
+@generic
+def select_depth(control, world, values, space, look, patterns, s, cap, tick):
+    """How deep to look from ``s`` towards ``look.goal``: from 1 to ``cap``.
+
+    NEEDS_ROOM if the space is too small for finding out, NOT_YET if it takes long: it is called again, and ``look``
+    says by ``paused`` whether to go on. What it looks at is not counted as expanded.
+    """
+
+
+@generic
+def note_step(control, world, s, there, before, after):
+    """A decision is made: the step from ``s`` leads ``there``, and the value of ``s`` was ``before``, is ``after``."""
+
+
+class FixedDepth(NamedTuple):
+    """The same depth at every move."""
+
+    depth: int
+
+
+@select_depth.on(FixedDepth)
+def _fixed(fixed, world, values, space, look, patterns, s, cap, tick):
+    return np.int64(fixed.depth)
+
+
+class StoredDepth(NamedTuple):
+    """The depth that a pattern table has for the regions of the agent and of the global goal; 1 if it has none."""
+
+    goal_region: int
+
+
+@select_depth.on(StoredDepth)
+def _stored(stored, world, values, space, look, patterns, s, cap, tick):
+    region = region_of(patterns, s)
+    if region < 0 or stored.goal_region < 0:
+        return np.int64(1)
+    return min(max(stored_depth(patterns, region, stored.goal_region), np.int64(1)), cap)
+
+
+ORACLE = np.dtype(
+    [
+        ("ply", np.int64),  # the depth that comes next
+        ("step", np.int64),  # where the depth before would go
+        ("label", np.int64),  # since which depth it is the same step
+        ("expanded", np.int64),  # up to then
+    ]
+)
+
+
+class Oracle(NamedTuple):
+    """The shallowest depth whose step is that of ``cap`` and of every depth between: a perfect decision tree."""
+
+    memo: np.ndarray  # one ORACLE record
+    gamma: int
+
+
+def new_oracle(gamma: int) -> Oracle:
+    """An oracle for lookaheads with this weight, in fixed point."""
+    return Oracle(new_record(ORACLE), gamma)
+
+
+@select_depth.on(Oracle)
+def _told(oracle, world, values, space, look, patterns, s, cap, tick):
+    memo = oracle.memo[0]
+    if not look.paused:
+        memo.ply = 1
+        memo.step = -1
+        memo.label = 1
+        memo.expanded = 0
+    endless = Tick(np.int64(INFINITE), np.int64(0), tick.clock)
+    while memo.ply <= cap:
+        status = deepen(world, values, space, look, s, memo.ply, oracle.gamma, endless)
+        if status == GROW:
+            return np.int64(NEEDS_ROOM)
+        if status == PAUSED:
+            return np.int64(NOT_YET)
+        if look.expanded == memo.expanded:
+            break  # there is nothing beyond
+        best, _ = best_on_frontier(space, look, oracle.gamma)
+        step = space.table.states[space.table.parents[best]] if best >= 0 else np.int64(-1)
+        if step != memo.step:
+            memo.step = step
+            memo.label = memo.ply
+        memo.expanded = look.expanded
+        memo.ply += 1
+    return memo.label
+
+
+@note_step.on(FixedDepth, StoredDepth, Oracle)
+def _nothing_to_note(control, world, s, there, before, after):
+    pass
