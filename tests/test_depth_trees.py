@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import timebound as tb
-from helpers import COMPILED, Case, grid_cases
+from helpers import COMPILED, Case, graph_cases, grid_cases, points
 from naive.depth_features import Question, TreeControl, answer
 from timebound.cli import main
 from timebound.databases import files
@@ -247,3 +247,72 @@ def test_other_files_are_no_trees(tmp_path: Path) -> None:
     (tmp_path / "cut").write_bytes((tmp_path / "cut").read_bytes()[:-1])
     with pytest.raises(tb.DatabaseError, match="not complete"):
         DepthTree.load(tmp_path / "cut")
+
+
+# --- D LRTA* ---------------------------------------------------------------------------------------------------------
+
+
+def undirected(case: Case) -> bool:
+    return bool(case.world.undirected)
+
+
+def spec(cap: int, **more: Any) -> str:
+    return f"d-lrta*:depth=tree,goal=global,cap={cap}" + "".join(f",{name}={more[name]}" for name in more)
+
+
+@pytest.fixture
+def given_tree(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Lets a test say which tree a file holds, without a file."""
+    held: list[DepthTree] = []
+    monkeypatch.setattr(DepthTree, "load", lambda path: held[-1])
+    return held.append
+
+
+@pytest.mark.parametrize("kind", ["plain", "near", "graph"])
+@given(data=st.data(), cap=st.integers(1, CAP), history=st.integers(1, 8), presearch=st.integers(1, 2))
+@settings(max_examples=40 if COMPILED else 8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_step_is_that_of_the_plain_version(
+    given_tree: Any, kind: str, data: st.DataObject, cap: int, history: int, presearch: int
+) -> None:
+    grids = grid_cases(side=SIDE, kind=kind) if kind != "graph" else graph_cases(12).filter(undirected)
+    case, gamma = data.draw(grids), data.draw(st.sampled_from([1.0, 1.0, 0.5]))
+    plain = [1, 1, *(data.draw(trees(CAP)) for _ in range(CAP - 1))]
+    given_tree(wrapped(plain, history, presearch))
+    most = 300 if COMPILED else 60
+    found = tb.solve(case.world, case.start, case.goal, spec(cap, tree="given", gamma=gamma), move_limit=most)
+    expected = TreeControl(case.twin, case.goal, plain, cap, history, presearch, gamma).run(case.start, most)
+    assert points(found.path) == expected.trail
+    assert found.status == expected.status
+    assert found.expansions_per_move.tolist() == expected.looked
+
+
+@pytest.mark.parametrize("budget", [1, 8, 9, 30, 1000, None, "1ms"])
+def test_it_arrives_with_any_budget(budget: Any) -> None:
+    """A budget that is too small for the cap lowers it."""
+    for seed in range(3):
+        world = tb.Grid(tb.generate.rooms((18, 18), room=6, seed=seed))
+        for problem in tb.problems(world, 3, seed=seed):
+            found = tb.solve(world, problem.start, problem.goal, spec(16), budget=budget, move_limit=20_000)
+            assert found.status == "reached"
+            assert isinstance(budget, str) or found.expansions_per_move.max() <= (budget or 961)
+
+
+def test_a_new_trial_remembers_no_steps() -> None:
+    world = tb.Grid(tb.generate.rooms((14, 14), room=5, seed=2))
+    agent = tb.agent(spec(4), world, (1, 1), (12, 12))
+    agent.run()
+    planner = agent.planner if hasattr(agent, "planner") else agent._planner
+    assert planner.state.control.history.memo["steps"][0] > 0
+    planner.restart()
+    assert planner.state.control.history.memo["steps"][0] == 0
+
+
+def test_a_tree_of_ones_own_is_asked(tmp_path: Path) -> None:
+    world = tb.Grid(np.ones((9, 9)))
+    for depth in (1, 3):
+        wrapped([1, 1, 1, depth]).save(tmp_path / "own.tree")
+        found = tb.solve(world, (0, 0), (0, 8), spec(3, tree=tmp_path / "own.tree"))
+        expected = tb.solve(world, (0, 0), (0, 8), f"lrta*:depth={depth}")
+        assert found.expansions_per_move.tolist() == expected.expansions_per_move.tolist()
+    with pytest.raises(tb.DatabaseError, match="there is no file"):
+        tb.solve(world, (0, 0), (0, 8), spec(3, tree="nowhere"))

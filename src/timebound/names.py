@@ -32,6 +32,8 @@ SAME = {
     "lrta*(pdb,pdb)": "d-lrta*:depth=pdb,goal=pdb",
     "lrta*(pdb,g)": "d-lrta*:depth=pdb,goal=global",
     "lrta*(f,pdb)": "d-lrta*:depth=fixed,goal=pdb",
+    "lrta*(dt,g)": "d-lrta*:depth=tree,goal=global",
+    "dt-lrta*": "d-lrta*:depth=tree,goal=global",
     "lrta*(oracle,g)": "d-lrta*:depth=oracle,goal=global",
     "time-bounded a*": "tba*",
     "time-bounded weighted a*": "tb-wa*",
@@ -61,7 +63,6 @@ _FASTER_GRID = ("a*", "it finds paths of the same cost, and needs nothing but th
 _FASTER_ROADS = ("a*", "on a graph made with heuristic='landmarks' it looks far less around")
 _SUBGOALS = ("knn-lrta*", "it too follows subgoals that were computed ahead of time")
 _ABSTRACTION = ("knn-lrta*", "it too uses what was computed for the map ahead of time, by timebound prepare")
-_CONTROL = ("d-lrta*", "it too selects how deep to look before each move")
 _LEARNS_MORE = ("k-lrta*", "it too learns from a search around the agent, at every move")
 _MANY = ("tba*", "agents here plan one by one, each within its budget")
 _SAMPLES = ("a*", "worlds here are grids and graphs, not sampled spaces")
@@ -124,7 +125,6 @@ FAMOUS = {
     "hpa*": _ABSTRACTION,
     "pra*": _ABSTRACTION,
     "pr-lrta*": _ABSTRACTION,
-    "dt-lrta*": _CONTROL,
     "hcdps": _SUBGOALS,
     "subgoal graphs": _SUBGOALS,
     "cpd": _ABSTRACTION,

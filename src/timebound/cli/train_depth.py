@@ -32,8 +32,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--cap", type=whole, default=16, metavar="N", help="the deepest lookahead; default 16")
     parser.add_argument("--history", type=whole, default=60, metavar="N", help="steps remembered; default 60")
     parser.add_argument("--presearch", type=whole, default=1, metavar="N", help="depth of the pre-search; default 1")
-    parser.add_argument("--problems", type=whole, default=20, metavar="N", help="problems on each map; default 20")
-    parser.add_argument("--moves", type=whole, default=1000, metavar="N", help="moves in each at most; default 1000")
+    parser.add_argument("--problems", type=whole, default=12, metavar="N", help="problems on each map; default 12")
+    parser.add_argument("--moves", type=whole, default=500, metavar="N", help="moves in each at most; default 500")
     parser.add_argument(
         "--seed", type=whole, default=0, metavar="N", help="another one gives other problems; default 0"
     )
@@ -62,9 +62,8 @@ def run(options: argparse.Namespace) -> int:
         print_json({"file": options.output, "nodes": len(tree), "bytes": size, "seconds": seconds, **tree.settings})
         return SOLVED
     made = tree.settings
-    print_text(
-        f"trees for caps up to {tree.cap} with {len(tree):,} nodes, from {made['samples']:,} moves on {made['maps']} maps"
-    )
+    learned = f"from {made['samples']:,} moves on {made['maps']} maps"
+    print_text(f"trees for caps up to {tree.cap} with {len(tree):,} nodes, {learned}")
     print_text(
         f"on maps not seen: right {100 * made['accuracy']:.0f}%, deep enough {100 * made['enough']:.0f}%, "
         f"mean error {made['error']:.2f} steps; in {seconds:.1f} s"

@@ -23,7 +23,7 @@ __all__ = ["DepthTree"]
 
 KIND = "depth tree"
 _DEFAULT = Path(__file__).with_name("default.tree")
-_DTYPES = Tree(*(np.dtype(kind) for kind in (np.int8, np.float64, np.int32, np.int32, np.uint8, np.int32)))
+_DTYPES = np.int8, np.float64, np.int32, np.int32, np.uint8, np.int32
 _DEEPEST_CAP = 255
 _LONGEST_HISTORY = 100_000
 _MOST_QUESTIONS = 64  # on the way from a root to a leaf
@@ -49,8 +49,8 @@ class DepthTree:
         cap: int = 16,
         history: int = 60,
         presearch: int = 1,
-        problems: int = 20,
-        moves: int = 1000,
+        problems: int = 12,
+        moves: int = 500,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> DepthTree:

@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .depth_control import note_step, select_depth
 from .heuristic_values import learned
 from .jit import at, generic, inlined, kernel
-from .layout import GROW, WEIGHT_ONE
+from .layout import GROW, PAUSED, WEIGHT_ONE
 from .learning_rules import mini_min
-from .lookahead import best_on_frontier, cost_to, deepen, is_closed
+from .lookahead import LOOKING, best_on_frontier, breadth_first, cost_to, deepen, is_closed
+from .loop import NEEDS_ROOM, NOT_YET
 from .memory import lacks_room
 from .tables import HashedTable, intern, new_hashed, probe, word_of
 from .ticks import Tick
@@ -46,6 +48,7 @@ __all__ = [
     "WALK",
     "History",
     "Tree",
+    "TreeDepth",
     "classify",
     "new_history",
     "note",
@@ -353,3 +356,42 @@ def walk_and_label(world, values, space, looks, history, walks, plies, rows, lab
         walk.moves += 1
         walk.s = there
     return 0
+
+
+# --- the control of D LRTA* ------------------------------------------------------------------------------------------
+
+
+class TreeDepth(NamedTuple):
+    """The depth that a tree says, from what the agent remembers and what a pre-search sees."""
+
+    tree: Tree
+    history: History
+    gamma: int  # fixed point
+
+
+@select_depth.on(TreeDepth)
+def _by_tree(control, world, values, space, look, patterns, s, cap, tick):
+    presearch = min(control.history.memo[0].presearch, cap)
+    status = breadth_first(world, values, space, look, s, presearch, control.gamma, tick)
+    if status == GROW:
+        return np.int64(NEEDS_ROOM)
+    if status == PAUSED:
+        return np.int64(NOT_YET)
+    best, _ = best_on_frontier(space, look, control.gamma)
+    depth = presearch
+    if best >= 0:
+        observe(world, values, space, look, control.history, s, best)
+        depth = max(classify(control.tree, control.history.features, cap), presearch)
+    if depth > 1:
+        look.paused = LOOKING  # what follows is the rest of the same lookahead
+    return depth
+
+
+@note_step.on(TreeDepth)
+def _note_step(control, world, s, there, before, after):
+    note(control.history, s, there, after - before)
+
+
+@lacks_room.on(TreeDepth)
+def _control_lacks_room(control, more):
+    return lacks_room(control.history.seen, more)
