@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import timebound as tb
 from helpers import COMPILED, Case, graph_cases, grid_cases, points
 from naive.depth_features import Question, TreeControl, answer
+from naive.worlds import reachable
 from timebound.cli import main
 from timebound.databases import files
 from timebound.databases.depth_training import walk_by_labels
@@ -54,6 +55,7 @@ def test_what_is_kept_of_the_last_steps_is_what_they_sum_up_to(steps: list[tuple
 @given(case=grid_cases(side=SIDE), cap=st.integers(1, CAP), history=st.integers(1, 8))
 @settings(max_examples=60 if COMPILED else 12)
 def test_features_and_labels_are_those_of_the_plain_version(case: Case, cap: int, history: int, presearch: int) -> None:
+    assume(case.goal in reachable(case.twin, case.start))
     world, most = case.world, 40
     start, goal = world.place_of(case.start), world.place_of(case.goal)
     rows, labels = walk_by_labels(world, start, goal, cap, history, presearch, most)
@@ -316,3 +318,15 @@ def test_a_tree_of_ones_own_is_asked(tmp_path: Path) -> None:
         assert found.expansions_per_move.tolist() == expected.expansions_per_move.tolist()
     with pytest.raises(tb.DatabaseError, match="there is no file"):
         tb.solve(world, (0, 0), (0, 8), spec(3, tree="nowhere"))
+    with pytest.raises(tb.SpecError, match="with depth=tree"):
+        tb.solve(world, (0, 0), (0, 8), "d-lrta*:depth=fixed,goal=global,tree=nowhere")
+
+
+def test_a_tree_goes_with_intermediate_goals() -> None:
+    """LRTA*(DT,PDB), which the paper does not have."""
+    world = tb.Grid(tb.generate.rooms((18, 18), room=6, seed=4))
+    spec = "d-lrta*:depth=tree,goal=pdb,level=2,cap=4"
+    database = tb.prepare(world, None, algorithm=spec)
+    for problem in tb.problems(world, 5, seed=4):
+        found = tb.solve(world, problem.start, problem.goal, spec, database=database, move_limit=5000)
+        assert found.status == "reached"

@@ -388,7 +388,9 @@ def refuses(world: Any) -> str | None:
 
 
 def unfit(world: Any, budget: Any, depth: str, goal: str, level: int, cap: int, gamma: float, tree: str) -> str | None:
-    """Whether a fixed depth is more than the budget allows, in words."""
+    """Whether a fixed depth is more than the budget allows, or a tree is of no use, in words."""
+    if tree and depth != "tree":
+        return f"a tree is asked with depth=tree, not with depth={depth}"
     if depth == "fixed" and affordable(world, budget, cap) < cap:
         return f"cap={cap} can take {most_expanded(world, cap)} expansions per move here, the budget is {budget}"
     return None
