@@ -26,7 +26,7 @@ def add_to(commands: Any) -> None:
         "Needs scikit-learn (pip install 'timebound[train]').",
         "examples:\n"
         "  timebound train-depth maps/*.map --cap 10 -o game.tree\n"
-        "  timebound solve maze.map 0,0 9,9 -a 'd-lrta*:depth=tree,goal=global,tree=game.tree'",
+        "  timebound solve maze.map 0,0 9,9 -a 'd-lrta*:depth=tree,goal=global'",
     )
     parser.add_argument("maps", nargs="*", metavar="MAP", help="a .map file, image, NumPy .npy array or ROS .yaml")
     parser.add_argument("--cap", type=whole, default=16, metavar="N", help="the deepest lookahead; default 16")
