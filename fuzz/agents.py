@@ -32,7 +32,7 @@ _COSTS = {"near": (1.0, 2.0, 3.0, 5.5, 7.25), "far": (1.0, 3.0, 70.0, 99.5)}
 _BUDGETS: tuple[Any, ...] = (None, None, 1, 2, 5, 20, 100, "1us", "20us", "1ms")
 # Those whose walks may grow with the square of the world, k-lrta* and rtaa* with a small budget among them; in large
 # worlds they are not walked to the end.
-_SLOW = ("lrta*", "p-lrta*", "k-lrta*", "rtaa*", "ribs", "knn-lrta*")
+_SLOW = ("lrta*", "p-lrta*", "k-lrta*", "rtaa*", "ribs", "knn-lrta*", "d-lrta*")
 _INTERRUPTS = hasattr(signal, "setitimer")
 
 
@@ -488,7 +488,7 @@ def crowd(seed: int, *, side: int = 24, runs: int = 40) -> int:
     world.block(doors)
     free[tuple(doors.T)] = True
     model = Ground(np.ones((side, side)).tolist(), free.tolist(), 8, "never", math.sqrt(2), False)
-    names = [name for name in REGISTRY if name not in ("ida*", "ribs", "knn-lrta*")]
+    names = [name for name in REGISTRY if name not in ("ida*", "ribs") and REGISTRY[name].database is None]
     agents = []
     for _ in range(2):
         spec = str(random.choice(names))

@@ -161,7 +161,7 @@ def test_a_graph_that_becomes_one_way(name: str, budget: int | None) -> None:
     both = [(u, v) for u in range(16) for v in range(16) if abs(u // 4 - v // 4) + abs(u % 4 - v % 4) == 1]
     world = tb.Graph(*zip(*both, strict=True), directed=True)
     assert world.undirected
-    agent = tb.agent(name, world, 0, 15, budget=budget)
+    agent = tb.agent(name, world, 0, 15, budget=budget, **companion(name, world))
     agent.step()
     for u, v in both:
         if u > v and u != agent.position:

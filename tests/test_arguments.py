@@ -145,7 +145,7 @@ def test_every_parameter_at_its_limits(name: str, which: str) -> None:
             value = f"{value:.17g}" if isinstance(value, (int, float)) else value
             spec = f"{name}:{parameter.name}={value}"
             for budget in (None, 10**18):
-                result = tb.solve(world, (1, 0), (1, 3), spec, **companion(name, world), budget=budget)
+                result = tb.solve(world, (1, 0), (1, 3), spec, **companion(spec, world), budget=budget)
                 assert result.status == "reached", spec
 
 
@@ -387,7 +387,7 @@ def test_a_refusal_names_what_works_there(name: str) -> None:
         assert named
         for other in REGISTRY:
             if other in named:
-                tb.agent(other, world, start, goal)
+                tb.agent(other, world, start, goal, **companion(other, world))
             else:
                 with pytest.raises(tb.SpecError):
                     tb.agent(other, world, start, goal)

@@ -31,7 +31,7 @@ def spec(depth: str, goal: str, cap: int = CAP, **more: Any) -> str:
     return f"d-lrta*:depth={depth},goal={goal},cap={cap}" + "".join(f",{name}={more[name]}" for name in more)
 
 
-def database(world: Any, patterns: Patterns, cap: int = CAP, level: int = 3) -> PatternDatabase:
+def database(world: Any, patterns: Patterns, goal: str = "pdb", cap: int = CAP) -> PatternDatabase:
     """A naive table as the package holds one."""
     count = max(patterns.region.values(), default=-1) + 1
     region = np.full(world.states, -1, np.int32)
@@ -41,8 +41,8 @@ def database(world: Any, patterns: Patterns, cap: int = CAP, level: int = 3) -> 
     for (here, there), state in patterns.goals.items():
         goals[there * count + here] = -1 if state is None else world.place_of(state)
         depths[there * count + here] = patterns.depths[here, there]
-    table = PatternTable(region, np.array([count]), goals, depths)
-    made_with = {"level": level, "cap": cap, "depth": "pdb", "goal": "pdb"}
+    table = PatternTable(region, np.array([count]), goals if goal == "pdb" else goals[:0], depths)
+    made_with = {"level": 3, "cap": cap, "depth": "pdb", "goal": goal}
     return PatternDatabase(world.digest, frozen(table), made_with, rules_of(world))
 
 
@@ -71,7 +71,7 @@ def test_every_step_is_that_of_the_naive_twin(
         case.start,
         case.goal,
         spec(depth, goal, cap, gamma=gamma),
-        database=database(case.world, patterns, cap),
+        database=database(case.world, patterns, goal, cap),
         move_limit=MOVES,
     )
     expected = DynamicControl(case.twin, case.goal, depth, goal, cap, patterns, gamma).run(case.start, MOVES)
@@ -136,7 +136,7 @@ def test_no_table_misleads_it(case: Case, seed: int, budget: Any, depth: str, go
         {pair: states[int(random.integers(len(states)))] if random.random() < 0.9 else None for pair in pairs},
         {pair: int(random.integers(1, CAP + 1)) for pair in pairs},
     )
-    made = database(case.world, wild)
+    made = database(case.world, wild, goal)
     lies = PatternDatabase("another world", made.patterns, made.settings, made.rules)
     possible = case.goal in reachable(case.twin, case.start)
     assume(not (depth == "fixed" and budget in (1, 7)))
@@ -161,7 +161,7 @@ def test_a_table_that_says_no_way_is_believed_in_its_own_world() -> None:
     assert (at_once.status, at_once.moves, at_once.expansions) == ("unreachable", 0, 0)
     assert tb.solve(world.copy(), *ends, "d-lrta*:level=2,cap=5", database=made).expansions == 0
     # Without intermediate goals nothing says so, and the values prove it.
-    proved = tb.solve(world, *ends, "d-lrta*:level=2,cap=5,goal=global", database=made)
+    proved = tb.solve(world, *ends, "d-lrta*:cap=5,depth=fixed,goal=global", database=made)
     assert (proved.status, proved.moves > 0) == ("unreachable", True)
     # An agent made after an edit, one that sees it, and one in another world of the same size.
     agent = tb.agent("d-lrta*:level=2,cap=5", world, *ends, database=made)
@@ -190,7 +190,7 @@ def test_all_problems_are_reached_with_a_real_table(case: Case, seed: int) -> No
 # --- re-entrance -----------------------------------------------------------------------------------------------------
 
 
-def there_and_back() -> tuple[tb.Grid, PatternDatabase, Patterns]:
+def there_and_back(goal: str = "pdb") -> tuple[tb.Grid, PatternDatabase, Patterns]:
     """Appendix D: from A the table leads into B, and from B back into A, though the goal is on the other side."""
     world = tb.Grid([[1] * 9])
     region = {(0, col): 0 if col < 4 else 1 if col < 7 else 2 for col in range(9)}
@@ -199,7 +199,7 @@ def there_and_back() -> tuple[tb.Grid, PatternDatabase, Patterns]:
         for there in range(3):
             wrong.goals[here, there] = {0: (0, 5), 1: (0, 2), 2: (0, 7)}[here]
             wrong.depths[here, there] = 1
-    return world, database(world, wrong), wrong
+    return world, database(world, wrong, goal), wrong
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -220,6 +220,7 @@ def test_a_state_visited_before_turns_to_the_global_goal(depth: str) -> None:
     deep = found.expansions_per_move[5:]
     assert deep.max() > 1
     assert found.moves < 20
+    world, made, _ = there_and_back("global")
     plain = tb.solve(world, (0, 0), (0, 8), spec(depth, "global"), database=made)
     assert points(plain.path) == [(0, col) for col in range(9)]  # without intermediate goals there is no re-entrance
 
@@ -237,7 +238,7 @@ def test_a_state_visited_before_turns_to_the_global_goal(depth: str) -> None:
 def test_edits_while_it_walks(case: Case, seed: int, budget: int | None, depth: str, goal: str) -> None:
     """Subgoals are walled in, walls without a region opened, arcs made cheaper: each step legal, each status true."""
     random = np.random.default_rng(seed)
-    made = database(case.world, patterns_of(case.twin, chunks(case.twin, int(random.integers(1, 9))), 3, goal), 3)
+    made = database(case.world, patterns_of(case.twin, chunks(case.twin, int(random.integers(1, 9))), 3, goal), goal, 3)
     agent = tb.agent(spec(depth, goal, 3), case.world, case.start, case.goal, database=made, budget=budget)
     for _ in range(12):
         before = agent.position
@@ -327,6 +328,7 @@ def test_it_says_what_it_needs() -> None:
         ("level=2,cap=6", made, "depths up to 5, so cap is at most that, not 6"),
         ("level=2,cap=5", deep, "goal=global, and has no intermediate goals"),
         ("level=2,cap=5", goals, "without depth=pdb, and has no depths"),
+        ("level=2,cap=5,goal=global", made, "goal=pdb, and its depths are for intermediate goals"),
         ("level=2", tb.SubgoalDatabase.empty(world), "needs a pattern database"),
     ):
         with pytest.raises(tb.SpecError, match=words):

@@ -85,7 +85,7 @@ def test_a_way_opens_on_a_graph(spec: str) -> None:
         pytest.skip("refuses such a world, in so many words")
     costs = {frozenset((u, v)): cost for u, v, cost in zip(*ends, strict=True)}
     wake(
-        tb.agent(spec, world, 0, 5),
+        tb.agent(spec, world, 0, 5, **companion(spec, world)),
         lambda: world.block(2, 3),
         lambda: world.unblock(4, 1),
         lambda way: math.fsum(costs[frozenset(step)] for step in itertools.pairwise(way)),

@@ -288,10 +288,9 @@ class DynamicControlPlanner(AgentCenteredPlanner):
             # It takes a look at the whole world, so it is not asked before it matters.
             state.steering["table"] = THIS_WORLD if self._world.digest == self._digest else ANOTHER_WORLD
         else:
-            super().enlarge()
             if lack == FORGET:
-                self.state = self.state._replace(nearby=self._no_values())
-            return
+                self.state = state._replace(nearby=self._no_values())
+            super().enlarge()
         state.learner["lack"] = 0
 
     def restart(self) -> None:
@@ -360,6 +359,8 @@ def check_settings(database: Any, depth: str, subgoals: bool, level: int, cap: i
         raise SpecError("d-lrta*: this database was made with goal=global, and has no intermediate goals")
     if depth == "pdb" and len(table.depths) == 0:
         raise SpecError("d-lrta*: this database was made without depth=pdb, and has no depths")
+    if depth == "pdb" and not subgoals and len(table.goals) > 0:
+        raise SpecError("d-lrta*: this database was made with goal=pdb, and its depths are for intermediate goals")
     if depth == "pdb" and made["cap"] < cap:
         raise SpecError(f"d-lrta*: this database has depths up to {made['cap']}, so cap is at most that, not {cap}")
 

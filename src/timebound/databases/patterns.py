@@ -52,7 +52,7 @@ from .files import frozen
 from .kinds import DatabaseKind, Options, rules_of
 from .parts import Part, Workshop
 
-__all__ = ["LEVEL_PATTERNS", "PATTERNS", "PatternDatabase"]
+__all__ = ["LEVEL_PATTERNS", "PATTERNS", "LevelPatternDatabase", "PatternDatabase", "Patterns"]
 
 DEPTHS = ("fixed", "pdb", "tree", "oracle")
 GOALS = ("global", "pdb")
@@ -60,13 +60,14 @@ HIGHEST, DEEPEST = 30, 1000
 ROWS, PART_BYTES = 64, 1 << 21  # of a part, at most
 _COLUMNS: dict[str, type[np.generic]] = {"goals": np.int32, "depths": np.uint16}  # of a finished part
 _COPIES = 5  # of a table, in memory while its file is written
+_MARGIN = 0.9  # of what is free may be used
 _PROBES = 4  # rows that a forecast is made of, unless
 _PROBED = 1.0  # they take so many seconds
-_CHECKED = 1 << 22  # entries looked at at a time
+_CHECKED = 1 << 20  # entries looked at at a time
 
 
 @dataclass(frozen=True)
-class PatternDatabase:
+class Patterns:
     """A pattern table for one world. ``tb.load_database(file, world)`` opens one; pass it as ``database=``."""
 
     digest: str
@@ -108,7 +109,18 @@ class PatternDatabase:
         return {**self.settings, "regions": len(self), "mean_depth": float(depths.mean()) if len(depths) else None}
 
     def __repr__(self) -> str:
-        return f"<PatternDatabase of {some(len(self), 'region')}, {self.nbytes / 1e6:.2f} MB>"
+        return f"<{type(self).__name__} of {some(len(self), 'region')}, {self.nbytes / 1e6:.2f} MB>"
+
+
+# Two types, for the states of one are not those of the other: each algorithm takes its own only.
+
+
+class PatternDatabase(Patterns):
+    """Its states are those of the world itself."""
+
+
+class LevelPatternDatabase(Patterns):
+    """Its states are the nodes of a level of the world's abstraction."""
 
 
 # --- which table is asked for ----------------------------------------------------------------------------------------
@@ -174,9 +186,10 @@ def _too_large(world: Any, options: Options, copies: int, free: int, what: str) 
     def needs(level: int) -> int:
         return copies * _bytes(abstracted, options, level)
 
-    if needs(level) <= free:
+    if needs(level) <= _MARGIN * free:
         return None
-    better = next((above for above in range(level + 1, abstracted.height + 1) if needs(above) <= free), None)
+    levels = range(level + 1, abstracted.height + 1)
+    better = next((higher for higher in levels if needs(higher) <= _MARGIN * free), None)
     name = "above" if "above" in options else "level"
     return (
         f"a table of the {some(abstracted.count(level), 'region')} of level {level} has "
@@ -221,11 +234,11 @@ def _forecast(world: Any, options: Options) -> str:
     maker = Maker(abstracted.world(base), _plan(abstracted, base, level), options)
     try:
         maker.row(count // 2)  # what is compiled, and touched first, takes longer
-        began, rows = time.perf_counter(), 0
-        while rows < min(_PROBES, count) and time.perf_counter() - began < _PROBED:
+        began, rows = time.thread_time(), 0
+        while rows < min(_PROBES, count) and time.thread_time() - began < _PROBED:
             maker.row((2 * rows + 1) * count // (2 * _PROBES))
             rows += 1
-        seconds = (time.perf_counter() - began) / rows * count
+        seconds = (time.thread_time() - began) / rows * count
     finally:
         maker.close()
     unit, length = ("s", 1) if seconds < 100 else ("min", 60) if seconds < 6000 else ("h", 3600)
@@ -350,13 +363,15 @@ def _fault(
     options: tuple[Parameter, ...], world: Any, settings: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> str | None:
     """What kernels take for granted: numbers in range, and goals that are free and lie outside of where one is."""
-    if any(_out_of_range(option, settings.get(option.name)) for option in options):
+    known = {option.name: option for option in options}
+    if set(settings) != set(known) or any(_out_of_range(known[name], value) for name, value in settings.items()):
         return "it does not say what it was made with"
     if {name: array.dtype for name, array in arrays.items()} != _DTYPES:
         return "it does not hold the arrays of a pattern database"
     table = PatternTable(**arrays)
     try:
-        base = _abstracted(world, settings).world(_levels(settings)[0])
+        level = _levels(settings)[0]
+        base = _abstracted(world, settings).world(level) if level else world
     except WorldError:
         return "it is for a level that there is not"
     if len(table.count) != 1 or not 0 <= table.count[0] <= base.states:
@@ -407,8 +422,8 @@ def _within(depths: np.ndarray, cap: int) -> bool:
     return len(depths) == 0 or (int(depths.min()) >= 1 and int(depths.max()) <= cap)
 
 
-def _open(world: Any, settings: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> PatternDatabase:
-    return PatternDatabase(world.digest, frozen(PatternTable(**arrays)), settings, rules_of(world))
+def _open(kind: type[Patterns], world: Any, settings: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Patterns:
+    return kind(world.digest, frozen(PatternTable(**arrays)), settings, rules_of(world))
 
 
 # --- the two kinds ---------------------------------------------------------------------------------------------------
@@ -428,11 +443,11 @@ def _canonical(options: Options) -> Options:
     return same
 
 
-def _empty(options: tuple[Parameter, ...], world: Any) -> list[PatternDatabase]:
+def _empty(kind: type[Patterns], options: tuple[Parameter, ...], world: Any) -> list[Patterns]:
     """No state has a region: an agent then does without. No base has more states than the world."""
     arrays = {name: np.empty(0, dtype) for name, dtype in _DTYPES.items()}
     arrays |= {"region": np.full(world.states, -1, np.int32), "count": np.zeros(1, np.int64)}
-    return [_open(world, _canonical({option.name: option.default for option in options}), arrays)]
+    return [_open(kind, world, _canonical({option.name: option.default for option in options}), arrays)]
 
 
 _CAP = 10
@@ -467,8 +482,8 @@ PATTERNS = DatabaseKind(
     canonical=_canonical,
     settings=_canonical,
     fault=partial(_fault, _OPTIONS),
-    open=_open,
-    empty=partial(_empty, _OPTIONS),
+    open=partial(_open, PatternDatabase),
+    empty=partial(_empty, PatternDatabase, _OPTIONS),
     small={},
     needed=_needed,
 )
@@ -476,9 +491,12 @@ PATTERNS = DatabaseKind(
 LEVEL_PATTERNS = replace(
     PATTERNS,
     name="pr-lrta*",
+    noun="level pattern database",
     summary="the same for LRTA* on a level of abstraction",
+    holds=LevelPatternDatabase,
     options=_LEVEL_OPTIONS,
     examples=("a.map --for 'pr-lrta*:level=2,above=4,goal=pdb' -o a.db",),
     fault=partial(_fault, _LEVEL_OPTIONS),
-    empty=partial(_empty, _LEVEL_OPTIONS),
+    open=partial(_open, LevelPatternDatabase),
+    empty=partial(_empty, LevelPatternDatabase, _LEVEL_OPTIONS),
 )
