@@ -15,6 +15,7 @@ import timebound as tb
 from helpers import COMPILED, Case, graph_cases, grid_cases, points
 from naive.depth_features import Question, TreeControl, answer
 from naive.worlds import reachable
+from test_interrupts import impatient
 from timebound.cli import main
 from timebound.databases import files
 from timebound.databases.depth_training import walk_by_labels
@@ -303,10 +304,9 @@ def test_a_new_trial_remembers_no_steps() -> None:
     world = tb.Grid(tb.generate.rooms((14, 14), room=5, seed=2))
     agent = tb.agent(spec(4), world, (1, 1), (12, 12))
     agent.run()
-    planner = agent.planner if hasattr(agent, "planner") else agent._planner
-    assert planner.state.control.history.memo["steps"][0] > 0
-    planner.restart()
-    assert planner.state.control.history.memo["steps"][0] == 0
+    assert agent._planner.state.control.history.memo["steps"][0] > 0
+    agent.restart()
+    assert agent._planner.state.control.history.memo["steps"][0] == 0
 
 
 def test_a_tree_of_ones_own_is_asked(tmp_path: Path) -> None:
@@ -330,3 +330,47 @@ def test_a_tree_goes_with_intermediate_goals() -> None:
     for problem in tb.problems(world, 5, seed=4):
         found = tb.solve(world, problem.start, problem.goal, spec, database=database, move_limit=5000)
         assert found.status == "reached"
+
+
+def test_pauses_change_nothing() -> None:
+    world = tb.Grid(tb.generate.rooms((16, 16), room=5, seed=3))
+    problem = next(tb.problems(world, 1, seed=7, cost=(15, 40)))
+    for stride in (1, 2, 5):
+        walks = []
+        for pause in (False, True):
+            agent = tb.agent(spec(6), world, problem.start, problem.goal)
+            result = (impatient(agent, stride) if pause else agent).run().result()
+            walks.append((points(result.path), result.expansions_per_move.tolist(), result.memory_states))
+        assert walks[0] == walks[1]
+
+
+def test_trials_come_to_an_end() -> None:
+    world = tb.Grid(tb.generate.rooms((16, 16), room=5, seed=1))
+    for problem in tb.problems(world, 3, seed=5):
+        many = tb.converge(world, problem.start, problem.goal, spec(4))
+        once = tb.solve(world, problem.start, problem.goal, spec(4))
+        assert many.converged
+        assert many.costs[0] == once.cost
+        assert many.costs[-1] == pytest.approx(problem.optimal)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("budget", [None, 9])
+def test_edits_on_the_way(seed: int, budget: int | None) -> None:
+    """Every move is legal, and it arrives once the world is left alone."""
+    random = np.random.default_rng(seed)
+    world = tb.Grid(random.random((14, 14)) > 0.25)
+    cells = [tuple(cell) for cell in np.argwhere(world.free).tolist()]
+    start, goal = (cells[k] for k in random.choice(len(cells), 2, replace=False))
+    agent = tb.agent(spec(5), world, start, goal, budget=budget)
+    for _ in range(60):
+        if agent.done:
+            break
+        agent.step()
+        cell = tuple(random.integers(0, 14, 2).tolist())
+        if cell not in (goal, tuple(agent.position)):
+            (world.block if random.random() < 0.5 else world.unblock)(cell)
+    world.unblock([(row, col) for row in range(14) for col in range(14)])
+    if not agent.done:
+        assert agent.run().status == "reached"
+    assert agent.result().status in ("reached", "unreachable")
