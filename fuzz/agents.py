@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import timebound as tb
-from timebound.algorithms import REGISTRY, Parameter
+from timebound.algorithms import REGISTRY, Parameter, parse_spec
 from timebound.kernels.jit import COMPILED
 from timebound.warmup import warm
 
@@ -347,13 +347,15 @@ def _value(parameter: Parameter, random: np.random.Generator) -> Any:
     return round(value) if parameter.kind is int else round(value, 3)
 
 
-def _database(world: Any, name: str, random: np.random.Generator) -> Any:
-    """A small one of any form; an empty one where there is nothing to look up."""
-    kind = REGISTRY[name].database
+def _database(world: Any, spec: str, random: np.random.Generator) -> Any:
+    """A small one of any form; an empty one where there is nothing to look up; None if none is needed."""
+    kind = parse_spec(spec).database
+    if kind is None:
+        return None
     # Without the JIT only what is quickest: other forms take minutes.
     forms = {one.name: bool(random.random() < 0.5) for one in kind.options if one.kind is bool and COMPILED}
     try:
-        return tb.prepare(world, None, algorithm=name, **kind.small, **forms)
+        return tb.prepare(world, None, algorithm=spec, **kind.small, **forms)
     except tb.WorldError:
         return kind.empty(world)[0]
 
@@ -434,10 +436,9 @@ def draw(seed: int, *, side: int = 9, names: Iterable[str] = tuple(REGISTRY)) ->
         if REGISTRY[name].refuses is not None and REGISTRY[name].refuses(world):  # type: ignore[misc]
             continue
         options: dict[str, Any] = {"commit": int(random.integers(1, 4))}
-        if REGISTRY[name].database is not None:
-            options["database"] = _database(world, name, random)
         spec, budget = _spec(name, random), _BUDGETS[int(random.integers(len(_BUDGETS)))]
         try:
+            options["database"] = _database(world, spec, random)
             agent = tb.agent(spec, world, start, goal, budget=budget, **options)
         except tb.SpecError:  # a lookahead that its budget does not allow
             continue

@@ -340,6 +340,7 @@ def test_a_goal_that_a_schedule_opens_is_reached() -> None:
         ("lss-lrta*", "k-lrta*"), ("lsslrta*", "k-lrta*"), ("LSS_LRTA", "k-lrta*"), ("tbastar", "tba*"),
         ("TBA", "tba*"), ("wastar", "wa*"), ("weighted-astar", "wa*"), ("ucs", "dijkstra"), ("greedy", "gbfs"),
         ("idastar", "ida*"), ("klrta", "k-lrta*"), ("dalss-lrta*", "k-lrta*:avoid=true"), ("rtaastar", "rtaa*"),
+        ("D LRTA*", "d-lrta*"), ("LRTA*(PDB,PDB)", "d-lrta*:depth=pdb,goal=pdb"), ("LRTA* (F,G)", "lrta*"),
     ],
 )  # fmt: skip
 def test_other_spellings_lead_to_ours(name: str, ours: str) -> None:
