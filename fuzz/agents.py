@@ -363,6 +363,7 @@ def _database(world: Any, spec: str, random: np.random.Generator) -> Any:
 def _spec(name: str, random: np.random.Generator) -> str:
     """An algorithm with some of its parameters set."""
     chosen = [parameter for parameter in REGISTRY[name].parameters if random.random() < 0.5]
+    chosen = [parameter for parameter in chosen if parameter.choices or parameter.kind is not str]  # no names of files
     if name == "lrta*" and len(chosen) > 1:  # a depth or a cost limit, not both
         chosen = chosen[1:]
     given = [f"{parameter.name}={str(_value(parameter, random)).lower()}" for parameter in chosen]
