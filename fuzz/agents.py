@@ -348,8 +348,10 @@ def _value(parameter: Parameter, random: np.random.Generator) -> Any:
 
 
 def _database(world: Any, spec: str, random: np.random.Generator) -> Any:
-    """A small one of any form; an empty one where there is nothing to look up."""
-    kind: Any = parse_spec(spec).database
+    """A small one of any form; an empty one where there is nothing to look up; None if none is needed."""
+    kind = parse_spec(spec).database
+    if kind is None:
+        return None
     # Without the JIT only what is quickest: other forms take minutes.
     forms = {one.name: bool(random.random() < 0.5) for one in kind.options if one.kind is bool and COMPILED}
     try:
@@ -361,6 +363,7 @@ def _database(world: Any, spec: str, random: np.random.Generator) -> Any:
 def _spec(name: str, random: np.random.Generator) -> str:
     """An algorithm with some of its parameters set."""
     chosen = [parameter for parameter in REGISTRY[name].parameters if random.random() < 0.5]
+    chosen = [parameter for parameter in chosen if parameter.choices or parameter.kind is not str]  # no names of files
     if name == "lrta*" and len(chosen) > 1:  # a depth or a cost limit, not both
         chosen = chosen[1:]
     given = [f"{parameter.name}={str(_value(parameter, random)).lower()}" for parameter in chosen]
@@ -435,8 +438,7 @@ def draw(seed: int, *, side: int = 9, names: Iterable[str] = tuple(REGISTRY)) ->
         options: dict[str, Any] = {"commit": int(random.integers(1, 4))}
         spec, budget = _spec(name, random), _BUDGETS[int(random.integers(len(_BUDGETS)))]
         try:
-            if parse_spec(spec).database is not None:
-                options["database"] = _database(world, spec, random)
+            options["database"] = _database(world, spec, random)
             agent = tb.agent(spec, world, start, goal, budget=budget, **options)
         except tb.SpecError:  # a lookahead that its budget does not allow, or levels that contradict each other
             continue

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -172,7 +174,8 @@ def test_levels_follow_edits(case: Case, seed: int) -> None:
             assert made.height == Abstraction.of(case.world).height  # sometimes levels are made later
         for _ in range(random.integers(1, 4)):
             edit(random, case)
-        assert Abstraction.of(case.world) is made
+        with mock.patch.object(module, "_AT_ONCE", int(random.choice([2, 7, 4096]))):
+            assert Abstraction.of(case.world) is made
         check(case, terms)
 
 
@@ -334,6 +337,15 @@ def test_searches_run_on_levels() -> None:
         Abstraction.of(world)
 
 
+def test_a_level_can_be_sent_elsewhere() -> None:
+    level = Abstraction.of(tb.Grid(np.ones((9, 9)))).world(1)
+    sent = pickle.loads(pickle.dumps(level))
+    assert sent.digest == level.digest
+    assert sent.count == level.count == 25
+    sent.tell()
+    assert (sent.view.edited[0], level.view.edited[0]) == (1, 0)
+
+
 def test_worlds_without_regions() -> None:
     with pytest.raises(tb.WorldError, match="for grids and graphs"):
         Abstraction.of(tb.TilePuzzle(3, 3))
@@ -384,6 +396,7 @@ def test_regions_as_the_user_sees_them() -> None:
     assert tb.regions(tb.Graph([0, 1], [1, 2], directed=False), 1).tolist() == [0, 0, 0]
 
 
+@pytest.mark.once
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 30), seeds)
 @settings(max_examples=40, deadline=None)
 def test_neighbours_differ_in_colour(rows: int, cols: int, count: int, seed: int) -> None:
@@ -395,6 +408,7 @@ def test_neighbours_differ_in_colour(rows: int, cols: int, count: int, seed: int
         assert (colour[here[beside]] != colour[there[beside]]).all()
 
 
+@pytest.mark.once
 def test_a_picture_of_regions() -> None:
     pytest.importorskip("PIL")
     picture = np.asarray(draw_regions(np.array([[0, 0, 1], [0, 0, -1]]), size=30))

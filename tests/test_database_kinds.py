@@ -214,6 +214,7 @@ def test_it_is_listed() -> None:
     ours = [algorithm.database for algorithm in REGISTRY.values() if algorithm.database]
     assert kinds() == {kind.name: kind for kind in ours}
     assert toy.KIND in ours
+    assert {"knn-lrta*", "d-lrta*", "pr-lrta*"} <= set(kinds())
     tb.register(replace(toy.TOY, name="rogue", database=replace(toy.KIND, name="knn-lrta*")))
     assert kinds()["knn-lrta*"] is REGISTRY["knn-lrta*"].database
     assert parse_spec("toy").database is toy.KIND

@@ -75,3 +75,13 @@ def test_workers_of_a_cluster() -> None:
 def test_a_way_is_found() -> None:
     result = tb.solve(tb.Grid(MAZE), (0, 0), (2, 0), "a*")
     assert (result.status, result.moves) == ("reached", 6)
+
+
+def test_a_depth_tree_is_trained() -> None:
+    """What is read of a tree that scikit-learn has grown is there, and means what it is taken for."""
+    pytest.importorskip("sklearn")
+    worlds = [tb.Grid(tb.generate.rooms((14, 14), room=5, seed=seed)) for seed in range(2)]
+    made = tb.DepthTree.train(worlds, cap=3, history=8, problems=3, moves=40)
+    assert made.cap == 3
+    assert len(made) > 4
+    assert made.settings["enough"] > 0.5

@@ -121,7 +121,8 @@ def check(database: Patterns, twin: Any, points: list[Any], representatives: lis
 
 def check_case(case: Case, level: int, **options: Any) -> None:
     world = case.world
-    assume(Abstraction.of(world).height >= level)
+    level = min(level, Abstraction.of(world).height)
+    assume(level > 0)
     free = world.free_by_state != 0 if isinstance(world, tb.Grid) else np.ones(world.states, bool)
     points = [world.point_of(s) if free[s] else None for s in range(world.states)]
     representatives = [world.point_of(int(s)) for s in Abstraction.of(world).representatives(level)]

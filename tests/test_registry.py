@@ -229,6 +229,8 @@ def test_a_spec_reads_back(name: str) -> None:
     for parameter in algorithm.parameters:
         assert parameter.parse(parameter.default, name) == parameter.default
         assert parameter.help
+        if parameter.kind is str and not parameter.choices:
+            continue  # any text will do
         with pytest.raises(tb.SpecError, match=f"{parameter.name} is"):
             parse_spec(f"{name}:{parameter.name}=rubbish")
 

@@ -22,6 +22,7 @@ _HOMES = {
     "RandomChanges": "worlds.changes",
     "regions": "worlds.abstraction",
     "generate": "worlds.generate",
+    "DepthTree": "databases.depth_trees",
     "SubgoalDatabase": "databases.subgoals",
     "load_database": "databases.library",
     "prepare": "databases.library",
@@ -50,6 +51,7 @@ __all__ = [*_HOMES, "__version__"]
 if TYPE_CHECKING:
     from .algorithms import register
     from .budget import Budget
+    from .databases.depth_trees import DepthTree
     from .databases.library import load_database, prepare
     from .databases.subgoals import SubgoalDatabase
     from .episode import Agent, agent, converge, solve, validate

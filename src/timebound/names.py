@@ -32,6 +32,8 @@ SAME = {
     "lrta*(pdb,pdb)": "d-lrta*:depth=pdb,goal=pdb",
     "lrta*(pdb,g)": "d-lrta*:depth=pdb,goal=global",
     "lrta*(f,pdb)": "d-lrta*:depth=fixed,goal=pdb",
+    "lrta*(dt,g)": "d-lrta*:depth=tree,goal=global",
+    "dt-lrta*": "d-lrta*:depth=tree,goal=global",
     "lrta*(oracle,g)": "d-lrta*:depth=oracle,goal=global",
     "partial refinement a*": "pra*",
     "path refinement lrta*": "pr-lrta*",
@@ -65,7 +67,6 @@ _FASTER_ROADS = ("a*", "on a graph made with heuristic='landmarks' it looks far 
 _SUBGOALS = ("knn-lrta*", "it too follows subgoals that were computed ahead of time")
 _ABSTRACTION = ("pra*", "it too searches a coarse picture of the map first, which it makes by itself")
 _PREPARED = ("knn-lrta*", "it too uses what was computed for the map ahead of time, by timebound prepare")
-_CONTROL = ("d-lrta*", "it too selects how deep to look before each move")
 _LEARNS_MORE = ("k-lrta*", "it too learns from a search around the agent, at every move")
 _MANY = ("tba*", "agents here plan one by one, each within its budget")
 _SAMPLES = ("a*", "worlds here are grids and graphs, not sampled spaces")
@@ -126,7 +127,6 @@ FAMOUS = {
     "rbfs": _LITTLE_MEMORY,
     "recursive best-first search": _LITTLE_MEMORY,
     "hpa*": _ABSTRACTION,
-    "dt-lrta*": _CONTROL,
     "hcdps": _SUBGOALS,
     "subgoal graphs": _SUBGOALS,
     "cpd": _PREPARED,

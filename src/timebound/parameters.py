@@ -31,7 +31,7 @@ class Parameter:
                 result: Any = {"true": True, "false": False}[str(value).lower()]
             elif self.kind is str:
                 result = str(value)
-                if result not in self.choices:
+                if self.choices and result not in self.choices:
                     raise ValueError
             else:
                 result = self.kind(value)
@@ -52,6 +52,8 @@ class Parameter:
             return at_least(int(self.low or 0), value, f"{self.name} is {self.help}", most)
         if self.kind is float:
             right = is_number(value) and self._within(value)
+        elif self.kind is str and not self.choices:
+            right = isinstance(value, str)
         else:
             right = str(value) in (self.choices or ("True", "False"))
         if not right:
@@ -71,6 +73,8 @@ class Parameter:
             return " or ".join(self.choices)
         if self.kind is bool:
             return "true or false"
+        if self.kind is str:
+            return "text"
         noun = "a whole number" if self.kind is int else "a number"
         if self.low is not None and self.high is not None:
             return f"{noun} from {self.low:g} to {self.high:g}"

@@ -68,7 +68,8 @@ class Spec(NamedTuple):
         return kind if kind is not None and kind.is_needed(self.parameters) else None
 
     def __str__(self) -> str:
-        shown = [f"{name}={_shown(value)}" for name, value in self.parameters.items()]
+        # Text that is empty could not be read again.
+        shown = [f"{name}={_shown(value)}" for name, value in self.parameters.items() if value != ""]
         return self.algorithm.name + (":" + ",".join(shown) if shown else "")
 
 

@@ -5,7 +5,10 @@ Bulitko, Luštrek, Schaeffer, Björnsson and Sigmundarson 2008 (JAIR 32). Two sw
 * X, ``depth``: ``fixed`` (F) looks ``cap`` steps ahead at every move; ``pdb`` (PDB) takes the depth from a pattern
   database, up to ``cap``; ``oracle`` (ORACLE) is told the shallowest depth that takes the same step as ``cap`` and
   every depth between. The oracle is a reference, as in the paper, and not real-time: only the lookahead of the depth
-  that it names is counted, and no budget bounds what it does to find it.
+  that it names is counted, and no budget bounds what it does to find it. ``tree`` (DT) asks a decision tree that was
+  trained on other maps (``tb.DepthTree``), and needs no database. Its features are those of the paper's Appendix A, in
+  units that fit any map (``kernels/depth_tree.py``); its pre-search is the beginning of the lookahead, and costs
+  nothing more. There is a tree for each cap up to 16; above, that for 16 is asked.
 * Y, ``goal``: ``global`` (G) is the goal itself; with ``pdb`` (PDB) the database gives an intermediate goal, where an
   optimal path from the agent's region enters the next one.
 
@@ -38,10 +41,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..databases.depth_trees import DepthTree
 from ..databases.files import frozen
 from ..databases.patterns import PATTERNS
 from ..errors import SpecError
 from ..kernels.depth_control import FixedDepth, Oracle, StoredDepth, new_oracle, note_step, select_depth
+from ..kernels.depth_tree import History, TreeDepth, new_history
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues, enlarged, learned
 from ..kernels.jit import inlined
@@ -75,13 +80,13 @@ STEERING = np.dtype(
 )
 NOT_ASKED, THIS_WORLD, ANOTHER_WORLD = range(3)
 # What NEEDS_ROOM is about, besides the learners' own reasons.
-NEW_SUBGOAL, NEARBY, VISITED, WHOSE_TABLE = 9, 10, 11, 12
+NEW_SUBGOAL, NEARBY, VISITED, WHOSE_TABLE, CONTROL = 9, 10, 11, 12, 13
 
 
 class DynamicControl(NamedTuple):
     """What the agent holds between ticks."""
 
-    control: FixedDepth | StoredDepth | Oracle
+    control: FixedDepth | StoredDepth | Oracle | TreeDepth
     patterns: PatternTable
     steering: np.ndarray  # one STEERING record
     visited: HashedTable  # the states where it has chosen, if there are intermediate goals; words: 1
@@ -130,6 +135,8 @@ def lacks_more(algorithm):
         learner.lack = NEARBY
     elif lacks_room(algorithm.visited, 1):
         learner.lack = VISITED
+    elif lacks_room(algorithm.control, 1):
+        learner.lack = CONTROL
     return learner.lack != 0
 
 
@@ -234,6 +241,7 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         level: int,
         cap: int,
         gamma: float,
+        tree: str = "",
     ) -> None:
         super().__init__(world, goal)
         load_growth()
@@ -252,7 +260,7 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         steering["edits"] = world.changes.edited[0]
         slots = 64 if cap == 1 else 1024
         self.state = DynamicControl(
-            control=control_of(depth, cap, int(steering["region"][0]), int(steering["gamma"][0])),
+            control=control_of(depth, cap, int(steering["region"][0]), int(steering["gamma"][0]), world, tree),
             patterns=patterns,
             steering=steering,
             visited=nothing_visited(),
@@ -272,14 +280,17 @@ class DynamicControlPlanner(AgentCenteredPlanner):
             self.state = state._replace(nearby=enlarged(state.nearby, self._states))
         elif lack == NEW_SUBGOAL:
             self.state = state._replace(nearby=self._no_values())
+        elif lack == CONTROL:
+            history = state.control.history
+            history = history._replace(seen=enlarged_hashed(history.seen, self._states))
+            self.state = state._replace(control=state.control._replace(history=history))
         elif lack == WHOSE_TABLE:
             # It takes a look at the whole world, so it is not asked before it matters.
             state.steering["table"] = THIS_WORLD if self._world.digest == self._digest else ANOTHER_WORLD
         else:
-            super().enlarge()
             if lack == FORGET:
-                self.state = self.state._replace(nearby=self._no_values())
-            return
+                self.state = state._replace(nearby=self._no_values())
+            super().enlarge()
         state.learner["lack"] = 0
 
     def restart(self) -> None:
@@ -288,18 +299,28 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         self.state.steering["depth"] = 0
         self.state.steering["subgoal"] = -1
         self.state = self.state._replace(visited=nothing_visited(), nearby=self._no_values())
+        if isinstance(self.state.control, TreeDepth):
+            history = fresh_history(self._world, self.state.control.history)
+            self.state = self.state._replace(control=self.state.control._replace(history=history))
 
     def memory_bytes(self) -> int:
         """As for every learner; with the values for the intermediate goal, and the states visited."""
         nearby, visited = self.state.nearby, self.state.visited
         pages = int(nearby.used[0])
-        return super().memory_bytes() + pages * ((8 << nearby.bits) + 24) + 36 * int(visited.stamp[1])
+        noted = int(visited.stamp[1])
+        if isinstance(self.state.control, TreeDepth):
+            noted += int(self.state.control.history.seen.stamp[1])
+        return super().memory_bytes() + pages * ((8 << nearby.bits) + 24) + 36 * noted
 
 
-def control_of(depth: str, cap: int, goal_region: int, gamma: int) -> FixedDepth | StoredDepth | Oracle:
+def control_of(
+    depth: str, cap: int, goal_region: int, gamma: int, world: Any, tree: str
+) -> FixedDepth | StoredDepth | Oracle | TreeDepth:
     """Who selects the depth: each choice of the parameter is a type of its own (kernels/depth_control.py)."""
     if depth == "fixed":
         return FixedDepth(cap)
+    if depth == "tree":
+        return tree_depth(world, tree, gamma)
     return StoredDepth(goal_region) if depth == "pdb" else new_oracle(gamma)
 
 
@@ -308,6 +329,17 @@ def nothing_visited() -> HashedTable:
     table = new_hashed(64)
     table.stamp[0] = 1  # its only search
     return table
+
+
+def tree_depth(world: Any, file: str, gamma: int) -> TreeDepth:
+    """The control by the tree in a file, or by that which comes with the package."""
+    found = DepthTree.load(file) if file else DepthTree.default()
+    return TreeDepth(found.tree, new_history(world, found.settings["history"], found.settings["presearch"]), gamma)
+
+
+def fresh_history(world: Any, old: History) -> History:
+    """An empty one of the same length."""
+    return new_history(world, len(old.ring), int(old.memo["presearch"][0]))
 
 
 def no_patterns() -> PatternTable:
@@ -356,8 +388,10 @@ def refuses(world: Any) -> str | None:
     return None if world.undirected else "its regions are those of worlds without one-way arcs, and this graph has some"
 
 
-def unfit(world: Any, budget: Any, depth: str, goal: str, level: int, cap: int, gamma: float) -> str | None:
-    """Whether a fixed depth is more than the budget allows, in words."""
+def unfit(world: Any, budget: Any, depth: str, goal: str, level: int, cap: int, gamma: float, tree: str) -> str | None:
+    """Whether a fixed depth is more than the budget allows, or a tree is of no use, in words."""
+    if tree and depth != "tree":
+        return f"a tree is asked with depth=tree, not with depth={depth}"
     if depth == "fixed" and affordable(world, budget, cap) < cap:
         return f"cap={cap} can take {most_expanded(world, cap)} expansions per move here, the budget is {budget}"
     return None
@@ -372,8 +406,9 @@ D_LRTA_STAR = Algorithm(
             "depth",
             str,
             "pdb",
-            "how deep to look: always cap, as the database says, or as an oracle says, which is not real-time",
-            choices=("fixed", "pdb", "oracle"),
+            "how deep to look: always cap, as the database says, as a decision tree for any map says, or as an oracle "
+            "says, which is not real-time",
+            choices=("fixed", "pdb", "tree", "oracle"),
         ),
         Parameter("goal", str, "pdb", "look towards the goal itself, or one nearby", choices=("global", "pdb")),
         Parameter("level", int, 3, "of abstraction: how large the database's regions are", low=1, high=30),
@@ -381,10 +416,11 @@ D_LRTA_STAR = Algorithm(
         Parameter(
             "gamma", float, 1.0, "weight of the way to the frontier against the estimate there", low=0.01, high=1.0
         ),
+        Parameter("tree", str, "", "with depth=tree, a file of timebound train-depth; without, the tree we trained"),
     ),
     # One of its parameters is called goal too.
-    make=lambda world, to, budget, /, database, depth, goal, level, cap, gamma: DynamicControlPlanner(
-        world, to, budget, database, (depth, goal), level, cap, gamma
+    make=lambda world, to, budget, /, database, depth, goal, level, cap, gamma, tree: DynamicControlPlanner(
+        world, to, budget, database, (depth, goal), level, cap, gamma, tree
     ),
     refuses=refuses,
     unfit=unfit,

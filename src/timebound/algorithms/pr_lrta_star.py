@@ -326,7 +326,7 @@ def regions_of(world: Any, level: int) -> Regions:
 def first_digest(world: Any, abstraction: Abstraction) -> str:
     """Of the world that the regions got their numbers in; edits leave most of them as they are."""
     if abstraction not in _numbered_in:
-        _numbered_in[abstraction] = world.digest if getattr(abstraction, "fresh", True) else ""
+        _numbered_in[abstraction] = world.digest if abstraction.fresh else ""
     return _numbered_in[abstraction]
 
 

@@ -22,7 +22,7 @@ from .parser import Nothing, Parser
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = ("solve", "bench", "compare", "reproduce", "prepare", "maps", "algorithms", "warmup", "demo")
+COMMANDS = ("solve", "bench", "compare", "reproduce", "prepare", "train-depth", "maps", "algorithms", "warmup", "demo")
 """The files of commands, in the order in which help shows them."""
 
 
@@ -93,7 +93,7 @@ Each command tells more: timebound COMMAND --help. Every command has --json.""",
     top.add_argument("--version", action="version", version=f"timebound {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", dest="command", parser_class=Parser)
     for name in COMMANDS:
-        import_module(f".{name}", __name__).add_to(commands)
+        import_module(f".{name.replace('-', '_')}", __name__).add_to(commands)
     return top
 
 

@@ -473,7 +473,7 @@ PATTERNS = DatabaseKind(
     options=_OPTIONS,
     examples=(
         "a.map --for 'd-lrta*:level=3,cap=30' --jobs 2 -o a.db",
-        "a.map --for 'd-lrta*:depth=fixed,goal=pdb,level=4,cap=1' -o a.db",
+        "a.map --for 'd-lrta*:depth=fixed,level=4,cap=1' -o a.db",
     ),
     refuses=_refuses,
     unfit=_unfit,

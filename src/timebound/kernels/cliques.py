@@ -31,6 +31,7 @@ __all__ = [
     "Scratch",
     "Terms",
     "choose_nearest",
+    "climb",
     "count_arcs",
     "fill_arcs",
     "forget_arcs",
@@ -292,6 +293,19 @@ def _measure(world, size, regions, r):
         regions.place[r, 0] = x / total
         regions.place[r, 1] = y / total
         regions.place[r, 2] = z / total
+
+
+@kernel
+def climb(regions, found, progress, clock):
+    """Put in the place of each node's number that of its region. Returns False if it is to be called again."""
+    rest(clock, now_ns(clock))
+    for k in range(progress[0], found.shape[0]):
+        if not k & 0xFFFF and tired(clock) and k > progress[0]:
+            progress[0] = k
+            return False
+        if found[k] >= 0:
+            found[k] = regions.parent[found[k]]
+    return True
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Dynamic control of the lookahead: how deep an agent looks before a move (line 3 of LRTA*, Bulitko et al. 2008).
 
-A control is a NamedTuple with texts for two names: ``select_depth`` chooses, ``note_step`` is told what came of it.
+A control is a NamedTuple with texts for two names: ``select_depth`` chooses, ``note_step`` is told what came of it; and
+for ``lacks_room``, whether it has room to note one step more. The decision tree is in ``depth_tree.py``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from .jit import generic
 from .layout import GROW, INFINITE, PAUSED
 from .lookahead import best_on_frontier, deepen
 from .loop import NEEDS_ROOM, NOT_YET
+from .memory import lacks_room
 from .pattern_tables import region_of, stored_depth
 from .ticks import Tick
 from .workspace import new_record
@@ -106,6 +108,11 @@ def _told(oracle, world, values, space, look, patterns, s, cap, tick):
         memo.expanded = look.expanded
         memo.ply += 1
     return memo.label
+
+
+@lacks_room.on(FixedDepth, StoredDepth, Oracle)
+def _room_enough(control, more):
+    return False
 
 
 @note_step.on(FixedDepth, StoredDepth, Oracle)

@@ -83,7 +83,7 @@ class RegionGraph:
         count = len(nodes.child)
         self.nodes = nodes
         self.unit = terms.scale
-        self.changes = ChangeLog(lambda entry: [])
+        self.changes = ChangeLog(_untold)
         self._terms = terms
         self._free = np.empty(0, np.int64)  # numbers that no region has
         self._counts = np.array([0, linked, count, 0, 0], np.int64)  # see Repair
@@ -297,13 +297,14 @@ class Abstraction:
         """int32: for each node of a level its region in the level above; -1 for walls."""
         return self._levels[self._reached(level + 1) - 1].nodes.parent
 
-    @attended(lambda self, level, base=0: len(self._sizes(base)))
     def regions(self, level: int, base: int = 0) -> np.ndarray:
         """int32: for each node of level ``base`` its region in a level; -1 for walls."""
-        self._reached(max(level, base))
-        found = np.where(self._sizes(base) > 0, np.arange(len(self._sizes(base)), dtype=np.int32), np.int32(-1))
-        for above in self._levels[base:level]:
-            found = np.where(found >= 0, above.nodes.parent[found], np.int32(-1))
+        level, base = self._reached(level), self._reached(base)
+        if level <= base:
+            return np.where(self._sizes(base) > 0, np.arange(len(self._sizes(base)), dtype=np.int32), np.int32(-1))
+        found = self._levels[base].nodes.parent.copy()
+        for above in self._levels[base + 1 : level]:
+            _finish(cliques.climb, above.nodes, found)
         return found
 
     def sizes(self, level: int) -> np.ndarray:
@@ -359,7 +360,7 @@ class Abstraction:
             return False
         top = len(self._levels)
         below, size = self._view_of(top), self._sizes(top)
-        parent = np.full(len(size), -1, np.int32)
+        parent = _no_parents(len(size))
         none = Regions(parent, np.empty(len(size), np.int32), parent[:0], np.empty(0, np.int64), np.empty((0, 3)))
         progress = _finish(cliques.join_cliques, below, size, parent, _scratch(none))
         count, linked = int(progress[2]), int(np.count_nonzero(size))
@@ -396,6 +397,7 @@ class Abstraction:
                 self._seen = None  # whoever is interrupted here leaves what must be built anew
                 for first in range(0, len(touched), _AT_ONCE):
                     self._put_right(touched[first : first + _AT_ONCE])
+                self._drop_idle_levels()
                 self.fresh = False
             self._complete = self._complete and not new
             self._seen = count
@@ -406,11 +408,13 @@ class Abstraction:
             if len(level.nodes.parent) < len(self._sizes(k)):
                 level.grow_below(len(self._sizes(k)))
             touched = level.put_right(self._view_of(k), self._sizes(k), touched)
-        # Where nothing can be joined any more, levels end.
-        ends = [k for k, level in enumerate(self._levels) if level.joins_nothing]
-        for level in self._levels[ends[0] :] if ends else ():
+
+    def _drop_idle_levels(self) -> None:
+        """Where nothing can be joined any more, levels end."""
+        last = next((k for k, level in enumerate(self._levels) if level.joins_nothing), len(self._levels))
+        for level in self._levels[last:]:
             level.tell()
-            self._levels.remove(level)
+        del self._levels[last:]
 
 
 _kept: WeakKeyDictionary[Any, Abstraction] = WeakKeyDictionary()
@@ -436,6 +440,11 @@ def _touched(view: Any, entries: np.ndarray) -> np.ndarray:
     return np.unique((entries >> CELL_SHIFT)[:, None] + around)
 
 
+def _untold(entry: int) -> list[Any]:
+    """The log of a level says only that it changed."""
+    return []
+
+
 def _scratch(nodes: Regions) -> Scratch:
     n = max(len(nodes.parent), len(nodes.child)) + 1
     near, label, total, times = (np.empty(n, np.int64) for _ in range(4))
@@ -448,6 +457,11 @@ def _finish(kernel: Callable[..., bool], *arguments: Any) -> np.ndarray:
     while not kernel(*arguments, progress, clock):
         pass
     return progress
+
+
+@attended(lambda count: count)
+def _no_parents(count: int) -> np.ndarray:
+    return np.full(count, -1, np.int32)
 
 
 def _longer(array: np.ndarray, count: int, value: int) -> np.ndarray:
