@@ -33,7 +33,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--history", type=whole, default=60, metavar="N", help="steps remembered; default 60")
     parser.add_argument("--presearch", type=whole, default=1, metavar="N", help="depth of the pre-search; default 1")
     parser.add_argument("--problems", type=whole, default=12, metavar="N", help="problems on each map; default 12")
-    parser.add_argument("--moves", type=whole, default=500, metavar="N", help="moves in each at most; default 500")
+    parser.add_argument("--moves", type=whole, default=2000, metavar="N", help="moves in each at most; default 2000")
     parser.add_argument(
         "--seed", type=whole, default=0, metavar="N", help="another one gives other problems; default 0"
     )

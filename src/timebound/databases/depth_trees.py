@@ -50,7 +50,7 @@ class DepthTree:
         history: int = 60,
         presearch: int = 1,
         problems: int = 12,
-        moves: int = 500,
+        moves: int = 2000,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> DepthTree:
