@@ -18,12 +18,12 @@ from helpers import COMPILED
 from small_lab import WORLD
 from timebound.lab import paper, report, reproduce
 from timebound.lab.experiment import Sweep, WorldSource
-from timebound.lab.papers import chapter, learning, tba, tbbfs
+from timebound.lab.papers import chapter, dynamic_control, learning, tba, tbbfs
 
 pytestmark = pytest.mark.compiled  # kernels only serve them
 
 
-@pytest.mark.parametrize("name", ["tba", "tbbfs", "learning", "chapter"])
+@pytest.mark.parametrize("name", ["tba", "tbbfs", "learning", "dynamic-control", "chapter"])
 def test_papers_plan_on_generated_maps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     maps = paper.Maps(None)
     found = reproduce.find(name)
@@ -68,6 +68,50 @@ def test_papers_examine_what_was_run(module, tmp_path: Path) -> None:
     text = (tmp_path / "report.md").read_text()
     for file in re.findall(r"\((figures/[^)]*)\)", text):
         assert xml.parse(tmp_path / file).getroot().tag.endswith("svg")
+
+
+def test_dynamic_control_shows_everything(tmp_path: Path) -> None:
+    """As above. Some claims cannot be judged where every way is short."""
+    worlds = (WorldSource.generated("rooms", 40, 1, room=8),)
+    whole = dynamic_control.PAPER
+    small = paper.Paper(
+        whole.name, whole.reference, lambda scale, maps: tiny(whole.sweeps(scale, maps), worlds), whole.items
+    )
+    outcome = reproduce.reproduce(small, tmp_path, scale=paper.QUICK, maps=paper.Maps(None), say=lambda text: None)
+    assert outcome.errors == 0
+    assert set(outcome.verdicts) == {item.number for item in whole.items}
+    assert sum(verdict == report.CANNOT_TELL for verdict in outcome.verdicts.values()) <= 2
+    for item in whole.items:
+        assert item.examine(paper.Data({})).verdict == report.CANNOT_TELL
+
+
+@pytest.mark.parametrize(
+    ("percent", "states", "most", "verdict"),
+    [
+        (6.0, 1.02, 500, report.REPRODUCED),
+        (8.0, 1.02, 500, report.DIFFERS),
+        (6.0, 1.2, 500, report.CANNOT_TELL),
+        (6.0, 1.02, 1001, report.CANNOT_TELL),
+    ],
+)
+def test_dynamic_controls_headline_can_fail(percent: float, states: float, most: int, verdict: str) -> None:
+    """Within 7% at 1.1 states per move or less, none above 1000; PR LRTA* three times as far off, 15 times as slow."""
+
+    def row(spec: str, above: float, mean: float, top: int) -> dict:
+        return {
+            "spec": spec, "budget": "none", "status": "reached", "map": "a", "digest": "a", "optimal": 100.0,
+            "cost": 100.0 + above, "states_per_move_mean": mean, "states_per_move_max": top,
+            "microseconds_per_move": mean, "expansions": 1, "moves": 1, "waits": 0,
+        }  # fmt: skip
+
+    data = paper.Data(
+        {
+            "512: LRTA*(PDB,PDB)": [row("d-lrta*:depth=pdb,goal=pdb,level=3,cap=3", percent, states, most)],
+            "512: PR LRTA*(F,G)": [row("pr-lrta*:level=4,cap=5", 18.0, 15.0, 400)],
+            "512: complete": [row("a*", 0.0, 100.0, 9000)],
+        }
+    )
+    assert dynamic_control.table_3(data).verdict == verdict
 
 
 def test_tba_verdicts_can_fail() -> None:

@@ -100,15 +100,12 @@ def sweeps(scale: str, maps: Maps) -> list[Sweep]:
         sweep("512: complete", worlds, ("a*", "wa*:weight=5", "pra*")),
         sweep("512: regions", worlds, _ABSTRACTED, problems=1, kind="regions"),
     ]
-    if large:
-        more = {"cost": (460, 640), "problems": min(problems, 100)}
-        found += [
-            sweep("1024: LRTA*(PDB,PDB)", large, (_d("pdb", "pdb", CAP, n) for n in LEVELS[1:]), **more),
-            sweep("1024: LRTA*(F,PDB)", large, (_d("fixed", "pdb", 1, n) for n in LEVELS[1:]), **more),
-            sweep("1024: LRTA*(PDB,G)", large, (_d("pdb", "global", 10, n) for n in (6, 7)), **more),
-            sweep("1024: LRTA*(F,G)", large, (_d("fixed", "global", d) for d in (5, 10, 16)), **more),
-            sweep("1024: regions", large, _ABSTRACTED, problems=1, kind="regions", cost=(460, 640)),
-        ]
+    more: dict[str, Any] = {"cost": (460, 640)}
+    found += [
+        sweep("1024: LRTA*(PDB,PDB)", large, (_d("pdb", "pdb", c, n) for n in LEVELS[1:] for c in (10, CAP)), **more),
+        sweep("1024: LRTA*(PDB,G)", large, (_d("pdb", "global", 10, n) for n in (6, 7)), **more),
+        sweep("1024: regions", large, _ABSTRACTED, problems=1, kind="regions", **more),
+    ]
     return found
 
 
@@ -423,12 +420,14 @@ def table_4(data: Data) -> Finding:
 # --- what the databases took -----------------------------------------------------------------------------------------
 
 
-def _notes(data: Data, **wanted: Any) -> list[Mapping[str, Any]]:
+def _notes(data: Data, where: str, **wanted: Any) -> list[Mapping[str, Any]]:
     """What is known about the making of databases with these options, where it is known how long it took."""
+    maps = {row["digest"] for row in data[f"{where}: regions"]}
     return [
         note
         for note in data.databases
         if note.get("whole")
+        and note["digest"] in maps
         and "above" not in note  # those are PR LRTA*'s
         and note.get("wall_seconds") is not None
         and all(note.get(name) == value for name, value in wanted.items())
@@ -445,9 +444,7 @@ def _counts(data: Data, where: str) -> dict[int, float]:
     return {level: fmean(values) for level, values in sorted(found.items())}
 
 
-def _by_level(
-    data: Data, where: str, side: int, title: str, cap: int, goal: str, sweep: str
-) -> tuple[Table, list[Any]]:
+def _by_level(data: Data, where: str, title: str, cap: int, goal: str, sweep: str) -> tuple[Table, list[Any]]:
     """Size, time, planning and suboptimality per level; where no database was made, time by that of the one above."""
     counts = _counts(data, where)
     found = points(data[f"{where}: {sweep}"])
@@ -455,7 +452,7 @@ def _by_level(
     known: list[Any] = []
     each = None  # core-seconds per goal region of the lowest level that was made
     for level in sorted(counts, reverse=True):
-        notes = _notes(data, level=level, cap=cap, depth="pdb", goal=goal, rows=side)
+        notes = _notes(data, where, level=level, cap=cap, depth="pdb", goal=goal)
         spec = _d("pdb", goal, cap, level)
         point = next((p for p in found if p.spec == spec), None)
         size = f"{counts[level] ** 2:,.0f}"
@@ -503,7 +500,7 @@ def _long(seconds: float) -> str:
 
 def table_2(data: Data) -> Finding:
     """Making takes time in proportion to the regions, and room to their square."""
-    _, known = _by_level(data, "512", 512, "", CAP, "pdb", "LRTA*(PDB,PDB)")
+    _, known = _by_level(data, "512", "", CAP, "pdb", "LRTA*(PDB,PDB)")
     counts = _counts(data, "512")
     if len(known) < 3 or 0 not in counts:
         return Finding(CANNOT_TELL, "too few levels have been made")
@@ -526,7 +523,7 @@ def table_2(data: Data) -> Finding:
 def table_5(data: Data) -> Finding:
     """Per level: higher ones are smaller and made sooner, and give worse walks with more planning."""
     table, known = _by_level(
-        data, "512", 512, f"Maps of 512 x 512, intermediate goals, cap {CAP}", CAP, "pdb", "LRTA*(PDB,PDB)"
+        data, "512", f"Maps of 512 x 512, intermediate goals, cap {CAP}", CAP, "pdb", "LRTA*(PDB,PDB)"
     )
     shown = [(level, core, wall, point) for level, _, core, wall, point, _ in known if point is not None]
     if len(shown) < 3:
@@ -545,7 +542,7 @@ def table_6(data: Data) -> Finding:
     rows, hours = [], []
     for point in points(data["512: LRTA*(PDB,PDB)"]):
         level, cap = (int(point.spec.split(f"{name}=")[1].split(",")[0]) for name in ("level", "cap"))
-        notes = _notes(data, level=level, cap=cap, depth="pdb", goal="pdb", rows=512)
+        notes = _notes(data, "512", level=level, cap=cap, depth="pdb", goal="pdb")
         if not notes or not point.qualifies() or not refined:
             continue
         rival = min(refined, key=lambda p: abs(p.ratio - point.ratio))
@@ -570,11 +567,11 @@ def tables_9_to_12(data: Data) -> Finding:
     tables, levels = [], []
     for cap in CAPS:
         if cap != CAP and points(data["512: LRTA*(PDB,PDB)"]):
-            table, known = _by_level(data, "512", 512, f"512 x 512, cap {cap}", cap, "pdb", "LRTA*(PDB,PDB)")
+            table, known = _by_level(data, "512", f"512 x 512, cap {cap}", cap, "pdb", "LRTA*(PDB,PDB)")
             tables.append(table)
             levels.append([k for k in known if k[4] is not None])
     if "1024: LRTA*(PDB,PDB)" in data:
-        table, known = _by_level(data, "1024", 1024, f"1024 x 1024, cap {CAP}", CAP, "pdb", "LRTA*(PDB,PDB)")
+        table, known = _by_level(data, "1024", f"1024 x 1024, cap {CAP}", CAP, "pdb", "LRTA*(PDB,PDB)")
         tables.append(table)
         levels.append([k for k in known if k[4] is not None])
     judged = [those for those in levels if len(those) > 1]
@@ -590,17 +587,17 @@ def tables_9_to_12(data: Data) -> Finding:
 def tables_13_and_14(data: Data) -> Finding:
     """Depths for global goals take far longer to make than those for intermediate ones, and help less."""
     tables, worse, core_of = [], [], {"global": 0.0, "pdb": 0.0}
-    for where, side, cap in (("512", 512, 30), ("512", 512, 10), ("1024", 1024, 10)):
+    for where, cap in (("512", 30), ("512", 10), ("1024", 10)):
         if f"{where}: LRTA*(PDB,G)" not in data:
             continue
         table, known = _by_level(
-            data, where, side, f"{side} x {side}, global goals, cap {cap}", cap, "global", "LRTA*(PDB,G)"
+            data, where, f"{where} x {where}, global goals, cap {cap}", cap, "global", "LRTA*(PDB,G)"
         )
         if known:
             tables.append(table)
         near = {p.spec: p for p in points(data[f"{where}: LRTA*(PDB,PDB)"])}
         for level, _, core, _, point, _ in known:
-            twin = _notes(data, level=level, cap=cap, depth="pdb", goal="pdb", rows=side)
+            twin = _notes(data, where, level=level, cap=cap, depth="pdb", goal="pdb")
             if twin:
                 core_of["global"] += core
                 core_of["pdb"] += fmean(note["core_seconds"] for note in twin)
