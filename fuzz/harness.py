@@ -17,11 +17,17 @@ from typing import Any
 import numpy as np
 
 import timebound as tb
+from timebound.kernels.jit import on_compile
 
 __all__ = ["Tally", "damaged"]
 
 HANG = 120.0  # seconds after which a single call counts as hanging; the process then ends with a traceback
 _LONGEST_SENTENCE = 600  # characters
+
+
+def _watch(kernel: str) -> None:
+    """End the process with a traceback if nothing happens for so long."""
+    faulthandler.dump_traceback_later(HANG, exit=True)
 
 
 @dataclass
@@ -38,7 +44,8 @@ class Tally:
     def judge(self, what: str, call: Callable[[], Any]) -> Any:
         """Call once: refused with one clear sentence, or accepted; anything else is wrong. Returns what it returned."""
         self.inputs += 1
-        faulthandler.dump_traceback_later(HANG, exit=True)
+        _watch("")
+        before = on_compile(_watch)  # compiling takes its time, and is no hang: the clock begins anew
         try:
             result = call()
         except tb.Error as error:
@@ -51,6 +58,7 @@ class Tally:
             self.blame(what, traceback.format_exc())
             return None
         finally:
+            on_compile(before)
             faulthandler.cancel_dump_traceback_later()
         self.accepted += 1
         return result

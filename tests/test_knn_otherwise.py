@@ -57,7 +57,7 @@ def test_the_whole_way_is_that_of_the_naive_twin(other: str, rules: dict, budget
     """With records for some problems; the search begins with what the query has left of its last tick's budget."""
     free = tb.generate.rooms((24, 24), room=6, seed=3)
     world, twin = tb.Grid(free, **rules), NaiveGrid(free.tolist(), **rules)
-    database = tb.prepare(world, None, records=8, seed=2)
+    database = tb.prepare(world, None, records=8, mode="trees", seed=2)
     found = database.records
     records = [
         points(

@@ -16,7 +16,7 @@ from naive.path_refinement import Hierarchy, Patterns, PrLrta, Within, pra_star
 from naive.worlds import NaiveGrid, Step, reachable
 from timebound.databases.files import frozen
 from timebound.databases.kinds import rules_of
-from timebound.databases.patterns import PatternDatabase
+from timebound.databases.patterns import LevelPatternDatabase
 from timebound.kernels.best_first import advance, begin, cost_so_far, new_search
 from timebound.kernels.corridor import Corridor
 from timebound.kernels.heuristic_values import values_as_dict
@@ -221,7 +221,7 @@ def test_what_has_no_regions_is_refused() -> None:
 SWITCHES = st.sampled_from([("pdb", "global"), ("fixed", "pdb"), ("pdb", "pdb")])
 
 
-def twin_table(database: PatternDatabase, depth: str, goal: str) -> Patterns:
+def twin_table(database: LevelPatternDatabase, depth: str, goal: str) -> Patterns:
     patterns, n = database.patterns, len(database)
     pairs = [(b, a) for b in range(n) for a in range(n)]
     return Patterns(
@@ -231,7 +231,7 @@ def twin_table(database: PatternDatabase, depth: str, goal: str) -> Patterns:
     )
 
 
-def check_informed(case: Case, database: PatternDatabase, level: int, above: int, cap: int, by: Any) -> None:
+def check_informed(case: Case, database: LevelPatternDatabase, level: int, above: int, cap: int, by: Any) -> None:
     twin = PrLrta(hierarchy_of(case), case.goal, level, cap, 1.0, twin_table(database, *by))
     expected = twin.run(case.start, 3000)
     spec = f"pr-lrta*:level={level},above={above},cap={cap},depth={by[0]},goal={by[1]}"
@@ -266,7 +266,7 @@ def test_a_database_that_misleads_leads_nobody_in_circles(case: Case, seed: int,
         random.integers(1, 4, n * n if by[0] == "pdb" else 0).astype(np.uint16),
     )
     made = {"level": level, "above": 0, "cap": 3, "depth": by[0], "goal": by[1]}
-    database = PatternDatabase(case.world.digest, frozen(table), made, rules_of(case.world))
+    database = LevelPatternDatabase(case.world.digest, frozen(table), made, rules_of(case.world))
     check_informed(case, database, level, 0, 3, by)
 
 
