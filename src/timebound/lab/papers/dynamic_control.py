@@ -19,7 +19,7 @@ from ..experiment import Setting, Sweep, WorldSource
 from ..paper import FULL, QUICK, Data, Item, Maps, Paper, Rows
 from ..report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
 
-TITLE = "Dynamic control in real-time heuristic search (2008)"
+TITLE = "Dynamic control in real-time search (2008)"
 PLACE = 4
 
 CUTOFF, LOOSE = 1000, 10_000  # states on any one move; a setting that exceeds it is disqualified
