@@ -15,7 +15,7 @@ from ..paper import QUICK, Data, Item, Maps, Paper
 from ..report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
 from . import knn
 
-TITLE = "Real-time heuristic search in games (2011): Tables 1-5, Figure 15"
+TITLE = "Real-time heuristic search in games (2011): Tables 1-5"
 PLACE = 4
 
 SIZES = (32, 64, 125, 250, 500, 1000)

@@ -20,7 +20,7 @@ from ..paper import FULL, QUICK, Data, Item, Maps, Paper, Rows
 from ..report import CANNOT_TELL, DIFFERS, REPRODUCED, Finding, Table
 
 TITLE = "Dynamic control in real-time search (2008)"
-PLACE = 4
+PLACE = 5
 
 CUTOFF, LOOSE = 1000, 10_000  # states on any one move; a setting that exceeds it is disqualified
 LEVELS = (3, 4, 5, 6, 7)
