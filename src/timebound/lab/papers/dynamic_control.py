@@ -396,6 +396,8 @@ def table_4(data: Data) -> Finding:
     """Under every limit on a single move up to some hundred states, a dynamically controlled algorithm is best."""
     names = ("LRTA*(F,G)", "LRTA*(DT,G)", "LRTA*(PDB,G)", "K LRTA*(F,G)", "P LRTA*(F,G)", *REFINING, "complete")
     families = _families(data, "512", names)
+    if not families:
+        return Finding(CANNOT_TELL, "nothing has been run")
     rows, dynamic = [], []
     for limit in LIMITS:
         found = [(p, name) for name, those in families.items() for p in those if p.qualifies(limit)]
