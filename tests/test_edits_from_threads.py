@@ -235,3 +235,20 @@ def test_a_graph_that_others_make_one_way(monkeypatch: pytest.MonkeyPatch) -> No
     assert result.expansions_per_move.max() == 1
     with pytest.raises(tb.SpecError, match="one-way"):
         tb.agent("tba*", world, 0, 3, budget=1)
+
+
+@pytest.mark.once
+def test_who_waits_looks_up_now_and_then() -> None:
+    """Not only when it is woken: a Ctrl-C that comes as the main thread falls asleep would never be heard."""
+    world = tb.Grid([[1, 1, 1]])
+    searching = world.changes._searching
+    other = -1, 0  # a search of some other thread
+    searching.add(other)
+    editor = threading.Thread(target=world.block, args=((0, 1),), daemon=True)
+    editor.start()
+    while not world.changes._editors:
+        pass
+    searching.discard(other)  # without a word
+    editor.join(60)
+    assert not editor.is_alive()
+    assert not world.free[0, 1]

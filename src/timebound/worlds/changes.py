@@ -19,6 +19,8 @@ from ..text import shown
 __all__ = ["ChangeLog", "RandomChanges", "Schedule", "me"]
 
 RING = 1 << 20
+# Seconds that one waits at a time. A Ctrl-C that comes just before the main thread falls asleep would not wake it.
+_LISTENS = 0.05
 
 Arc = tuple[Any, Any, int]
 
@@ -95,7 +97,7 @@ class ChangeLog:
         thread = me()
         with self._door:
             while self._editors and self._editors != {thread}:
-                self._turn.wait()
+                self._turn.wait(_LISTENS)
             self._searching.add((thread, id(who)))
 
     def leave(self, who: object = None) -> None:
@@ -124,7 +126,7 @@ class ChangeLog:
                 self._tell()
                 # A search of this very thread is not inside a kernel: it was interrupted, or waits for us.
                 while any(other != thread for other, _ in self._searching):
-                    turn.wait()
+                    turn.wait(_LISTENS)
                 yield
             finally:
                 self._editors.discard(thread)
