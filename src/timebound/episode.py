@@ -31,6 +31,8 @@ _LONGEST_WAIT = 10_000_000  # ticks at a time: each has a place in the books
 _RAREST_CHANGE = 1_000_000  # ticks from one change to the next
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
 _STAND_IN = REGISTRY["a*"]
+# Fields of a record that outlast a trial.
+_SETTINGS = ("goal", "moves_per_decision", "limit", "time_limit", "move_limit", "weight")
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
 
 
@@ -151,10 +153,11 @@ class Agent:
         self._record["position"], self._record["goal"] = here, there
         self._record["moves_per_decision"] = commit
         self._record["status"] = loop.REACHED if here == there else loop.ACTIVE
-        self._limit = self.budget.expansions or UNLIMITED
+        self._record["limit"] = self.budget.expansions or UNLIMITED
         time_limit = self.budget.milliseconds
-        self._nanoseconds = max(1, round(time_limit * 1e6)) if time_limit is not None else 0
-        self._move_limit = int(move_limit) if move_limit is not None else UNLIMITED
+        self._record["time_limit"] = max(1, round(time_limit * 1e6)) if time_limit is not None else 0
+        self._record["move_limit"] = int(move_limit) if move_limit is not None else UNLIMITED
+        self._loop = loop.Alone(self._view, self._record, UNLIMITED)
 
     def _borrow(self, goal: int, counts: Any = None) -> None:
         """Take a planner, which may have borrowed its arrays, and go on counting from ``counts``."""
@@ -287,7 +290,7 @@ class Agent:
         else:
             self._release()
             self._borrow(int(self._record["goal"][0]))
-        kept = {name: int(self._record[name][0]) for name in ("goal", "moves_per_decision")}
+        kept = {name: int(self._record[name][0]) for name in _SETTINGS}
         self._record[:] = 0
         for name, value in kept.items():
             self._record[name] = value
@@ -345,22 +348,13 @@ class Agent:
             if not self._replaced and self._lost():
                 self._begin_anew()
             wind(self._clock, self._patience)
-            status = loop.run(
-                self._view,
-                self._planner.state,
-                self._trail.page,
-                self._spent.page,
-                self._record,
-                self._clock,
-                last - self.ticks,
-                self._limit,
-                self._nanoseconds,
-                self._move_limit,
+            status = self._loop.run(
+                self._planner.state, self._trail.page, self._spent.page, self._clock, last - self.ticks
             )
             if status == loop.GROW_ALGORITHM:
                 self._planner.enlarge()
             elif status != loop.PAUSED or not self._record["deciding"][0]:
-                return int(status)
+                return status
 
     def _wake(self) -> None:
         """The world has changed since the proof that there is no way: go on as a new search, with the same books."""

@@ -28,8 +28,7 @@ from ..kernels import loop
 from ..kernels.edits import LogView
 from ..kernels.learning_rules import must_forget
 from ..kernels.loop import NEEDS_ROOM, decide
-from ..kernels.ticks import new_clock
-from ..kernels.workspace import new_record
+from ..kernels.native import kind_of
 from .knn_lrta_star import NEW_SUBGOAL
 from .knn_query import GIVES_WAY, NEW, hear_of_openings, reconsider
 from .registry import World
@@ -76,8 +75,7 @@ class OtherwisePlanner:
         if kind not in _loaded:
             # What it will run is compiled before it walks, not in the middle of a tick.
             self._give_way()
-            few = np.zeros(1, np.int64)
-            loop.run(world.view, self.state, few, few, new_record(loop.EPISODE), new_clock(), 0, 1, 0, 1)
+            loop.runner(kind_of(world.view), kind_of(self.state))
             self._drop()
             _loaded.add(kind)
 

@@ -56,7 +56,9 @@ def _unfit(problem: object) -> Error:
 # All that is used of Numba without being promised by it is used in this file, and looked for when it is imported.
 try:
     from llvmlite import ir
-    from numba import config, njit, types
+    from numba import config, njit, typeof, types
+    from numba._dispatcher import compute_fingerprint
+    from numba.core import cgutils
     from numba.core.base import BaseContext
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
     from numba.core.cpu import CPUTargetOptions
@@ -64,13 +66,15 @@ try:
     from numba.extending import intrinsic, overload
 
     for _owner, _names in (
-        (types, ("BaseNamedTuple", "BaseTuple", "ExternalFunction")),
-        (BaseContext, ("cast", "get_dummy_value", "make_array")),
+        (types, ("BaseNamedTuple", "BaseTuple", "ExternalFunction", "TypeRef")),
+        (BaseContext, ("cast", "get_abi_sizeof", "get_data_type", "get_dummy_value", "make_array", "make_tuple")),
+        (cgutils, ("get_null_value", "pack_array", "unpack_tuple")),
+        (CPUDispatcher, ("compile",)),
         (CPUTargetOptions, ("_nrt", "forceinline", "no_cfunc_wrapper", "no_cpython_wrapper")),
         (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
         (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
         (CompileResultCacheImpl, ("_locator_classes", "check_cachable", "filename_base", "rebuild", "reduce")),
-        (ir.IRBuilder, ("bitcast", "cttz", "gep")),
+        (ir.IRBuilder, ("atomic_rmw", "bitcast", "cttz", "gep", "inttoptr")),
         (ir.IntType, ("as_pointer",)),
         (ir.Module, ("declare_intrinsic",)),
     ):
@@ -82,20 +86,24 @@ except (ImportError, AttributeError) as _problem:
 __all__ = [
     "at",
     "busy_ns",
+    "entry_of",
+    "fetch_and_add",
     "generic",
     "inlined",
     "kernel",
+    "loaded",
     "lowest_bit",
     "now_ns",
     "on_compile",
     "prefetch",
     "sources_digest",
+    "typed",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Nobody calls kernels through a pointer in C, so none is made: it takes long.
-_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 COMPILED = not config.DISABLE_JIT
 
@@ -198,6 +206,8 @@ def _named_tuples(of: Any) -> set[type]:
     """All NamedTuples among the types of arguments, and inside of them."""
     found: set[type] = set()
     for one in of:
+        if isinstance(one, types.TypeRef):
+            found |= _named_tuples([one.instance_type])
         if isinstance(one, types.BaseTuple):
             found |= _named_tuples(set(one))
             if isinstance(one, types.BaseNamedTuple):
@@ -316,7 +326,7 @@ def kernel(function: F) -> F:
     """Compile an entry point: called from Python, releases the GIL, cached on disk."""
     if not COMPILED:
         return function
-    dispatcher = njit(**_OPTIONS)(function)
+    dispatcher = njit(**OPTIONS)(function)
     try:
         # Where there is no folder to cache in (a read-only machine without a home) or no file, each process compiles.
         with suppress(RuntimeError, OSError):
@@ -328,6 +338,29 @@ def kernel(function: F) -> F:
     return dispatcher
 
 
+_types_seen: dict[bytes, tuple[type, Any]] = {}
+
+
+def typed(value: Any) -> Any:
+    """The type that kernels see in a value."""
+    if isinstance(value, types.Type):
+        return value
+    # To work it out anew takes Numba half a millisecond for the state of an agent. The fingerprint names Python types
+    # by their address, so those are kept.
+    print_ = compute_fingerprint(value)
+    seen = _types_seen.get(print_)
+    if seen is None:
+        seen = _types_seen[print_] = type(value), typeof(value)
+    return seen[1]
+
+
+def entry_of(function: Any, samples: Any) -> Callable[..., Any]:
+    """The compiled code of a kernel for values of these types, loaded or compiled now."""
+    signature = tuple(typed(sample) for sample in samples)
+    function.compile(signature)
+    return function.overloads[signature].entry_point
+
+
 def inlined(function: F) -> F:
     """Compile a helper that kernels call; it disappears into its caller.
 
@@ -336,7 +369,7 @@ def inlined(function: F) -> F:
     """
     if not COMPILED:
         return function
-    helper = njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
+    helper = njit(forceinline=True, no_cpython_wrapper=True, **OPTIONS)(function)
     helper.__class__ = _Helper
     return helper
 
@@ -355,7 +388,7 @@ def _entrance(helper: Any) -> Any:
     def entrance(*args: Any) -> Any:
         return helper(*args)
 
-    return njit(**_OPTIONS)(entrance)
+    return njit(**OPTIONS)(entrance)
 
 
 def generic(function: F) -> F:
@@ -385,7 +418,7 @@ def generic(function: F) -> F:
                 def choose(*args: Any) -> Callable[..., Any] | None:
                     return text if getattr(args[0], "instance_class", None) in kinds else None
 
-                overload(dispatch, strict=False, jit_options={"forceinline": True, **_OPTIONS})(choose)
+                overload(dispatch, strict=False, jit_options={"forceinline": True, **OPTIONS})(choose)
             return text
 
         return register
@@ -425,6 +458,53 @@ if COMPILED:
 
         return types.void(array, index), emit
 
+    @intrinsic
+    def loaded(typing_context: Any, kind: Any, rows: Any, row: Any) -> Any:
+        """The value that ``native.Shelf`` has written into a row."""
+
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[1])(context, builder, args[1])
+            width = cgutils.unpack_tuple(builder, array.shape)[1]
+            begin = builder.gep(array.data, [builder.mul(context.cast(builder, args[2], row, types.int64), width)])
+            number = ir.IntType(64)
+            taken = iter(range(1 << 20))
+
+            def word() -> Any:
+                return builder.load(builder.gep(begin, [number(next(taken))]))
+
+            def value(of: Any) -> Any:
+                if isinstance(of, types.BaseTuple):
+                    return context.make_tuple(builder, of, [value(part) for part in of])
+                if not isinstance(of, types.Array):
+                    bits = word()
+                    if isinstance(of, types.Float):
+                        return context.cast(builder, builder.bitcast(bits, ir.DoubleType()), types.float64, of)
+                    return context.cast(builder, bits, types.int64, of)
+                made = context.make_array(of)(context, builder)
+                made.data = builder.inttoptr(word(), made.data.type)
+                shape = [word() for _ in range(of.ndim)]
+                size = number(context.get_abi_sizeof(context.get_data_type(of.dtype)))
+                strides, items = [], number(1)
+                for length in reversed(shape):
+                    strides.insert(0, builder.mul(items, size))
+                    items = builder.mul(items, length)
+                made.meminfo, made.parent = (cgutils.get_null_value(one.type) for one in (made.meminfo, made.parent))
+                made.nitems, made.itemsize = items, size
+                made.shape, made.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
+                return made._getvalue()
+
+            return value(kind.instance_type)
+
+        return kind.instance_type(kind, rows, row), emit
+
+    @intrinsic
+    def _fetch_and_add(typing_context: Any, array: Any, amount: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            return builder.atomic_rmw("add", data, context.cast(builder, args[1], amount, types.int64), "seq_cst")
+
+        return types.int64(array, amount), emit
+
     # The C library's clock, called by name: unlike a ctypes pointer it can be cached on disk.
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
     _windows_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.intp))
@@ -433,7 +513,7 @@ else:  # pragma: no cover - only the names are needed
     def _cttz(value: int) -> int:
         raise AssertionError
 
-    _unsigned = _prefetch = _cttz
+    _unsigned = _prefetch = _fetch_and_add = loaded = _cttz
 
 
 def lowest_bit(mask: int) -> int:
@@ -450,6 +530,13 @@ def prefetch(array: np.ndarray, index: int) -> None:
     """Tell the processor that ``array[index]`` will be read soon; it need not exist."""
 
 
+def fetch_and_add(array: np.ndarray, amount: int) -> int:
+    """Add to the first number of an array, at once whatever other threads do; returns what it was before."""
+    before = int(array[0])
+    array[0] += amount
+    return before
+
+
 def now_ns(clock: np.ndarray) -> int:
     """Nanoseconds of a steady clock; ``clock`` is an int64[2] to write into."""
     return time.perf_counter_ns()
@@ -460,26 +547,31 @@ def busy_ns(clock: np.ndarray) -> int:
     return time.thread_time_ns()
 
 
-@overload(lowest_bit, strict=False, jit_options=_OPTIONS)
+@overload(lowest_bit, strict=False, jit_options=OPTIONS)
 def _lowest_bit(mask: Any) -> Callable[..., Any]:
     return lambda mask: _cttz(types.int64(mask))
 
 
-@overload(at, strict=False, jit_options=_OPTIONS)
+@overload(at, strict=False, jit_options=OPTIONS)
 def _at(index: Any) -> Callable[..., Any]:
     return lambda index: _unsigned(index)
 
 
-@overload(prefetch, strict=False, jit_options=_OPTIONS)
+@overload(prefetch, strict=False, jit_options=OPTIONS)
 def _prefetch_soon(array: Any, index: Any) -> Callable[..., Any]:
     return lambda array, index: _prefetch(array, index)
+
+
+@overload(fetch_and_add, strict=False, jit_options=OPTIONS)
+def _fetch_and_add_at_once(array: Any, amount: Any) -> Callable[..., Any]:
+    return lambda array, amount: _fetch_and_add(array, amount)
 
 
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", -1)
 _WINDOWS_TICK = max(1, round(time.get_clock_info("perf_counter").resolution * 1e9))  # nanoseconds
 
 
-@overload(now_ns, strict=False, jit_options=_OPTIONS)
+@overload(now_ns, strict=False, jit_options=OPTIONS)
 def _now_ns(clock: Any) -> Callable[..., Any]:
     def posix(clock: Any) -> Any:
         _clock_gettime(_MONOTONIC, clock.ctypes.data)
@@ -495,7 +587,7 @@ def _now_ns(clock: Any) -> Callable[..., Any]:
 _THREAD = getattr(time, "CLOCK_THREAD_CPUTIME_ID", -1)
 
 
-@overload(busy_ns, strict=False, jit_options=_OPTIONS)
+@overload(busy_ns, strict=False, jit_options=OPTIONS)
 def _busy_ns(clock: Any) -> Callable[..., Any]:
     def posix(clock: Any) -> Any:
         _clock_gettime(_THREAD, clock.ctypes.data)

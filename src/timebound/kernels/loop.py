@@ -1,4 +1,7 @@
-"""The loop that owns time: it asks an algorithm for moves, checks each one, and keeps the books.
+"""The loop that owns time: it asks algorithms for moves, checks each one, and keeps the books.
+
+One text serves an agent alone, for as many ticks as it likes, and a fleet, each of whose agents makes a tick. Agents
+are loaded from a shelf (``native``), so that a call costs the same for one as for ten thousand.
 
 An algorithm is a NamedTuple with at least these fields, and a text for ``decide``:
 
@@ -14,14 +17,32 @@ apart, as the papers do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
 import numpy as np
 
-from .jit import busy_ns, generic, inlined, kernel, now_ns
+from .jit import at, busy_ns, fetch_and_add, generic, inlined, kernel, now_ns
+from .native import Shelf, entrance, kind_of, load
 from .paths import add_exactly
 from .ticks import Tick, rest, stride, tired
-from .views import length, waiting
+from .views import length, waiting, write_point
+from .workspace import new_record
 
-__all__ = ["EPISODE", "NEEDS_ROOM", "NOT_YET", "NO_WAY", "decide", "one_step", "run"]
+__all__ = [
+    "EPISODE",
+    "FRAME",
+    "NEEDS_ROOM",
+    "NOT_YET",
+    "NO_WAY",
+    "Alone",
+    "decide",
+    "move",
+    "one_step",
+    "run",
+    "runner",
+]
 
 EPISODE = np.dtype(
     [
@@ -42,6 +63,26 @@ EPISODE = np.dtype(
         ("nanoseconds", np.int64),  # spent in here altogether
         ("trail_from", np.int64),  # the number of the first state in ``trail``, which is only the diary's last page
         ("spent_from", np.int64),  # and of the first tick in ``spent``
+        ("limit", np.int64),  # expansions per move
+        ("time_limit", np.int64),  # nanoseconds per move; 0: none
+        ("move_limit", np.int64),
+        ("outcome", np.int64),  # what the last call came to: a status, or one of those for the caller
+        # In a fleet:
+        ("served", np.int64),  # the number of the frame in which it last had its turn
+        ("weight", np.int64),  # how many shares of a frame it has
+        ("wish", np.int64),  # where it would step if it is to hold
+    ]
+)
+
+# One call of ``run``.
+FRAME = np.dtype(
+    [
+        ("ticks", np.int64),  # that each agent may make
+        ("share", np.int64),  # expansions that each may make in a tick, times its weight, besides its own limit
+        ("deadline", np.int64),  # of all together; 0: none
+        ("number", np.int64),  # of the frame
+        ("alone", np.int64),  # 1: one agent, which keeps a diary
+        ("holds", np.int64),  # 1: decide, and leave the move to the caller
     ]
 )
 
@@ -54,6 +95,7 @@ NEEDS_ROOM = -2
 NOT_YET = -3  # it has taken long; call again
 
 _TICKS = 64  # between two looks at the clock, if they are short
+_AT_ONCE = 16  # agents that a thread takes at a time
 
 
 @generic
@@ -66,6 +108,21 @@ def decide(algorithm, world, s, tick):
 
 
 @inlined
+def move(algorithm, episode, step):
+    """Make the move that is next in the plan, of that length."""
+    plan = algorithm.plan
+    episode.position = algorithm.route[plan[0]]
+    plan[0] += 1
+    episode.pending -= 1
+    episode.cost, episode.cost_rest = add_exactly(episode.cost, episode.cost_rest, step)
+    episode.moves += 1
+    if episode.position == episode.goal:
+        episode.status = REACHED
+    elif episode.moves >= episode.move_limit:
+        episode.status = MOVE_LIMIT
+
+
+@inlined
 def one_step(algorithm, t):
     """What ``decide`` returns if the plan is one step: to ``t``."""
     algorithm.route[0] = t
@@ -75,26 +132,66 @@ def one_step(algorithm, t):
 
 
 @kernel
-def run(world, algorithm, trail, spent, episode, clock, ticks, limit, nanoseconds, move_limit):
-    """Let an agent act for up to ``ticks`` ticks. Returns the episode's status."""
+def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent, points, moved, noted, clock, frame):
+    """Let agents act: those that ``order`` names, from ``turn[0]`` to ``turn[1]``. Returns how much they expanded.
+
+    Agent k is the value in row ``seats[k]`` and has the record ``episodes[k]``; what became of it is its ``outcome``.
+    Those that are not on their way any more, or ask for something, are ``noted``: how many, then which.
+
+    Several threads may call this with one ``turn`` and one ``noted``: each takes a few agents at a time. After the
+    frame's deadline nobody begins; ``turn[0]`` then tells who would have been next.
+    """
+    world = load(view_kind, views, 0)
+    call = frame[0]
     # A game that steps every frame cannot afford the dearer clock; a race must not count what other programs took.
-    step = ticks == 1
+    step = call.ticks == 1
     began = now_ns(clock)
     rest(clock, began)
     if not step:
         began = busy_ns(clock)
-    status = _act(world, algorithm, trail, spent, episode[0], clock, ticks, limit, nanoseconds, move_limit)
-    episode[0].nanoseconds += (now_ns(clock) if step else busy_ns(clock)) - began
-    return status
+    total = 0
+    last = turn[1]
+    while True:
+        if call.deadline > 0 and now_ns(clock) > call.deadline:
+            break
+        first = fetch_and_add(turn, _AT_ONCE)
+        if first >= last:
+            break
+        for place in range(first, min(first + _AT_ONCE, last)):
+            k = order[at(place)]
+            episode = episodes[at(k)]
+            if episode.status != ACTIVE:
+                episode.outcome = episode.status
+                continue
+            algorithm = load(kind, rows, seats[at(k)])
+            before = algorithm.counts[0].expanded
+            position = episode.position
+            if not call.alone:
+                episode.trail_from = episode.moves  # nobody reads a fleet's diary: one page of one entry
+                episode.spent_from = episode.ticks
+            episode.outcome = _act(world, algorithm, trail, spent, episode, clock, call)
+            total += algorithm.counts[0].expanded - before
+            if not call.alone:
+                episode.served = call.number
+                if episode.position != position:
+                    moved[at(k)] = True
+                    write_point(world, points, k, episode.position)
+                if episode.outcome != ACTIVE:
+                    noted[1 + fetch_and_add(noted, 1)] = k
+    if call.alone:
+        episodes[at(order[0])].nanoseconds += (now_ns(clock) if step else busy_ns(clock)) - began
+    return total
 
 
 @inlined
-def _act(world, algorithm, trail, spent, episode, clock, ticks, limit, nanoseconds, move_limit):
+def _act(world, algorithm, trail, spent, episode, clock, call):
+    """The ticks of one agent, one or more. Returns its status, or what the caller is asked for."""
     counts = algorithm.counts[0]
     plan = algorithm.plan
     route = algorithm.route
     first_tick = episode.ticks
-    last_tick = first_tick + ticks
+    last_tick = first_tick + call.ticks
+    limit = min(episode.limit, call.share * episode.weight)
     look_at = first_tick + min(_TICKS, stride(clock))
     look_after = counts.expanded + stride(clock)
     # After each tick it gives way to whoever waits to edit the world; the caller then calls again.
@@ -116,7 +213,7 @@ def _act(world, algorithm, trail, spent, episode, clock, ticks, limit, nanosecon
         if not episode.deciding:
             episode.deciding = 1
             episode.spent_before = counts.expanded - counts.learning
-            episode.deadline = now_ns(clock) + nanoseconds if nanoseconds > 0 else 0
+            episode.deadline = now_ns(clock) + episode.time_limit if episode.time_limit > 0 else call.deadline
         if step < 0.0:
             # Nothing is committed, or what was committed has become impossible.
             episode.pending = 0
@@ -145,14 +242,75 @@ def _act(world, algorithm, trail, spent, episode, clock, ticks, limit, nanosecon
         if episode.pending == 0:
             episode.lag += episode.moves == 0
             continue
-        episode.position = route[plan[0]]
-        plan[0] += 1
-        episode.pending -= 1
-        episode.cost, episode.cost_rest = add_exactly(episode.cost, episode.cost_rest, step)
-        episode.moves += 1
+        if call.holds:
+            episode.wish = route[plan[0]]
+            break
+        move(algorithm, episode, step)
         trail[episode.moves - episode.trail_from] = episode.position
-        if episode.position == episode.goal:
-            episode.status = REACHED
-        elif episode.moves >= move_limit:
-            episode.status = MOVE_LIMIT
     return episode.status
+
+
+_NUMBERS = np.zeros(1, np.int64)
+_SHELF = np.zeros((1, 1), np.int64)  # nobody's rows, nobody's points
+_MOVED = np.zeros(1, np.bool_)
+_OUTCOME = EPISODE.fields["outcome"][1] // 8
+
+
+@cache
+def runner(view_kind: Any, kind: Any) -> Callable[..., int]:
+    """``run`` for worlds and algorithms of these kinds."""
+    records = new_record(EPISODE), new_record(FRAME)
+    order = diary = (_NUMBERS, _NUMBERS)
+    points = (_SHELF, _MOVED, _NUMBERS)
+    rows = (_SHELF, _SHELF, _NUMBERS)
+    return entrance(run, view_kind, kind, *rows, records[0], *order, *diary, *points, _NUMBERS, records[1])
+
+
+class Alone:
+    """One agent and its calls of ``run``: what does not change from call to call is laid out once."""
+
+    def __init__(self, view: Any, episode: Any, share: int) -> None:
+        self._views = Shelf(kind_of(view))
+        self._views.put(0, view)
+        self._view = view  # keeps its arrays alive
+        self._episode, self._words = episode, episode.view(np.ndarray).view(np.int64)
+        self._frame, self._turn = new_record(FRAME), np.array([0, 1])
+        self._frame["share"], self._frame["alone"] = share, 1
+        episode["weight"] = 1
+        self._ticks = self._frame.view(np.ndarray).view(np.int64)
+        self._shelf: Shelf | None = None
+        self._state: Any = None  # what is on the shelf
+
+    def run(self, state: Any, trail: np.ndarray, spent: np.ndarray, clock: np.ndarray, ticks: int) -> int:
+        """Up to so many ticks; returns the episode's status, or what the caller is asked for."""
+        if state is not self._state:
+            self._take(state)
+        self._ticks[0] = ticks
+        self._turn[0] = 0
+        self._run(
+            self._views.kind,
+            self._kind,
+            self._views.rows,
+            self._rows,
+            _NUMBERS,
+            self._episode,
+            _NUMBERS,
+            self._turn,
+            trail,
+            spent,
+            _SHELF,
+            _MOVED,
+            _NUMBERS,
+            clock,
+            self._frame,
+        )
+        return int(self._words[_OUTCOME])
+
+    def _take(self, state: Any) -> None:
+        """Write the state down; it was made anew, or something in it was exchanged."""
+        kind = kind_of(state)
+        if self._shelf is None or self._shelf.kind != kind:
+            self._shelf = Shelf(kind)
+            self._run = runner(self._views.kind, kind)
+        self._shelf.put(0, state)
+        self._rows, self._kind, self._state = self._shelf.rows, kind, state

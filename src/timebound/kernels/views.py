@@ -30,6 +30,7 @@ __all__ = [
     "successor",
     "waiting",
     "widest",
+    "write_point",
 ]
 
 
@@ -151,6 +152,11 @@ def horizon(world):
 
 
 @generic
+def write_point(world, points, k, s):
+    """Write where ``s`` is, as Python names it, into row ``k``: a cell, a node's number, or a packed state."""
+
+
+@generic
 def edits(world):
     """How often the world has been edited."""
 
@@ -197,6 +203,13 @@ def _grid_locate(world, s):
     # Half a cell keeps the product clear of the integers, so truncation gives the row exactly.
     row = np.int64((s + 0.5) * world.inverse)
     return row, s - row * world.width
+
+
+@write_point.on(GridView, TerrainView)
+def _grid_point(world, points, k, s):
+    row, col = locate(world, s)
+    points[at(k), 0] = row - 1
+    points[at(k), 1] = col - 1
 
 
 @moved.on(GridView, TerrainView)
@@ -299,6 +312,11 @@ def _graph_widest(world):
 @locate.on(GraphView, PuzzleView)
 def _no_place(world, s):
     return 0
+
+
+@write_point.on(GraphView, PuzzleView)
+def _number_point(world, points, k, s):
+    points[at(k), 0] = s
 
 
 @moved.on(GraphView, PuzzleView)
