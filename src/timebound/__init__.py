@@ -32,6 +32,8 @@ _HOMES = {
     "validate": "episode",
     "register": "algorithms",
     "Agent": "episode",
+    "Fleet": "fleet",
+    "FleetStats": "fleet",
     "Budget": "budget",
     "Convergence": "result",
     "Result": "result",
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from .databases.subgoals import SubgoalDatabase
     from .episode import Agent, agent, converge, solve, validate
     from .errors import DatabaseError, Error, MapError, MoveError, ProblemError, SpecError, WorldError
+    from .fleet import Fleet, FleetStats
     from .scenarios import Problem, Scenario, problems
     from .worlds import generate
     from .worlds.abstraction import regions

@@ -484,7 +484,8 @@ if COMPILED:
                 made.data = builder.inttoptr(word(), made.data.type)
                 shape = [word() for _ in range(of.ndim)]
                 size = number(context.get_abi_sizeof(context.get_data_type(of.dtype)))
-                strides, items = [], number(1)
+                items = number(1)
+                strides: list[Any] = []
                 for length in reversed(shape):
                     strides.insert(0, builder.mul(items, size))
                     items = builder.mul(items, length)

@@ -69,6 +69,7 @@ EPISODE = np.dtype(
         ("outcome", np.int64),  # what the last call came to: a status, or one of those for the caller
         # In a fleet:
         ("served", np.int64),  # the number of the frame in which it last had its turn
+        ("crew", np.int64),  # the number of the crew that it belongs to
         ("weight", np.int64),  # how many shares of a frame it has
         ("wish", np.int64),  # where it would step if it is to hold
     ]
@@ -81,6 +82,7 @@ FRAME = np.dtype(
         ("share", np.int64),  # expansions that each may make in a tick, times its weight, besides its own limit
         ("deadline", np.int64),  # of all together; 0: none
         ("number", np.int64),  # of the frame
+        ("crew", np.int64),  # whose turn it is: of those that ``order`` names, others have left it
         ("alone", np.int64),  # 1: one agent, which keeps a diary
         ("holds", np.int64),  # 1: decide, and leave the move to the caller
     ]
@@ -160,7 +162,7 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
         for place in range(first, min(first + _AT_ONCE, last)):
             k = order[at(place)]
             episode = episodes[at(k)]
-            if episode.status != ACTIVE:
+            if episode.status != ACTIVE or episode.crew != call.crew:
                 episode.outcome = episode.status
                 continue
             algorithm = load(kind, rows, seats[at(k)])
@@ -253,7 +255,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
 _NUMBERS = np.zeros(1, np.int64)
 _SHELF = np.zeros((1, 1), np.int64)  # nobody's rows, nobody's points
 _MOVED = np.zeros(1, np.bool_)
-_OUTCOME = EPISODE.fields["outcome"][1] // 8
+_OUTCOME = (EPISODE.names or ()).index("outcome")  # all fields take eight bytes
 
 
 @cache

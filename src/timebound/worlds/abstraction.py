@@ -141,6 +141,10 @@ class RegionGraph:
         """Whether there is a region of this number."""
         return 0 <= state < self.states and bool(self.nodes.size[state] > 0)
 
+    def are_open(self, states: np.ndarray) -> np.ndarray:
+        """The same for many."""
+        return np.ones(len(states), np.bool_)
+
     def point_of(self, state: int) -> int:
         """The number of a region is its name."""
         return int(state)

@@ -471,6 +471,10 @@ class Graph:
         """Whether an agent could be there: yes."""
         return True
 
+    def are_open(self, states: np.ndarray) -> np.ndarray:
+        """The same for many."""
+        return np.ones(len(states), np.bool_)
+
     def point_of(self, state: int) -> Any:
         """The name of a node."""
         return _name_of(self.labels, state)

@@ -410,6 +410,10 @@ class Grid:
         """Whether an agent could be there now."""
         return bool(self._free[state])
 
+    def are_open(self, states: np.ndarray) -> np.ndarray:
+        """The same for many."""
+        return self._free[states] != 0
+
     def _point(self, point: Any, what: str) -> Point:
         given: list[Any] = []
         exact = False

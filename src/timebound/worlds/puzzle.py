@@ -79,6 +79,10 @@ class TilePuzzle:
         """Whether a board could be so: yes."""
         return True
 
+    def are_open(self, states: np.ndarray) -> np.ndarray:
+        """The same for many."""
+        return np.ones(len(states), np.bool_)
+
     def point_of(self, state: int) -> tuple[int, ...]:
         """The board of a packed word."""
         return tuple((int(state) >> (4 * square)) & 15 for square in range(self.shape[0] * self.shape[1]))

@@ -1,0 +1,652 @@
+"""Many agents under one frame: a game's units, each planning a little per tick, all of them within a budget together.
+
+The agents of one kind (an algorithm and a world as compiled code sees them) are a *crew*: their states lie on one
+shelf, and one call of ``kernels.loop.run`` gives each of them a tick. Nothing is done in Python for an agent that just
+walks. Only those that arrive, find no way or need more room are looked at one by one.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
+from .budget import UNLIMITED, Budget, countable
+from .errors import Error, ProblemError, SpecError, check_world, is_number
+from .kernels import loop
+from .kernels.jit import COMPILED
+from .kernels.native import Shelf, kind_of
+from .kernels.ticks import PATIENCE, new_clock, wind
+from .kernels.workspace import new_record
+from .text import shown
+from .worlds.protocol import World
+
+__all__ = ["Fleet", "FleetStats"]
+
+_CANCELLED = 99  # the status of a row without an agent
+_STATUS = {
+    loop.ACTIVE: "active",
+    loop.REACHED: "reached",
+    loop.UNREACHABLE: "unreachable",
+    loop.MOVE_LIMIT: "move-limit",
+    _CANCELLED: "cancelled",
+}
+_STAND_IN = REGISTRY["a*"]
+_WAKES = 64  # agents that may begin to search again in one tick, after an edit: each needs Python for a moment
+_TIMED = 4096  # ticks whose durations are kept
+_IN_PYTHON = 40_000  # nanoseconds of a frame that are kept for what is done before and after the kernels
+_MOST_WEIGHT = 1000
+_FEW = 64  # agents that one thread serves faster than two
+
+
+@dataclass(frozen=True)
+class FleetStats:
+    """How the ticks of a fleet went; times in milliseconds, of the last 4,096 ticks."""
+
+    ticks: int
+    agents: int  # on their way now
+    served: int  # of those, how many had their turn in the last tick
+    p50_ms: float
+    p99_ms: float
+    max_ms: float
+    late: int  # ticks that took longer than the frame, of all
+    expansions: int  # of all ticks
+    last_expansions: int  # of the last tick
+    moves: int  # of all ticks
+    waited: np.ndarray  # for each id: ticks since it was served; 0: in the last tick, or it is not on its way
+
+
+class _Crew:
+    """Agents that share compiled code: what they hold is on one shelf, and they take turns in one order."""
+
+    def __init__(self, number: int, view: Any, kind: Any) -> None:
+        self.number = number
+        self.view = view
+        self.views = Shelf(kind_of(view))
+        self.views.put(0, view)
+        self.shelf = Shelf(kind, 16)
+        self.run = loop.runner(self.views.kind, kind)
+        self.free = list(range(15, -1, -1))  # seats
+        self.order = np.zeros(16, np.int64)  # agents, in the order of their turns
+        self.members = 0  # of ``order``; some may have left since
+        self._listed: set[int] = set()  # the same, by name
+        self.active = 0
+        self.cursor = 0  # whose turn is next
+        self.least = 1  # expansions that the neediest of them asks for in a tick
+        self.weights = 0  # of those on their way
+        self.heaviest = 1
+
+    def seat(self) -> int:
+        """A free row of the shelf."""
+        if not self.free:
+            size = len(self.shelf.rows)
+            self.shelf.enlarge(2 * size)
+            self.free.extend(range(2 * size - 1, size - 1, -1))
+        return self.free.pop()
+
+    def join(self, k: int) -> None:
+        """The agent's turn comes last, unless it has one still from before."""
+        if k in self._listed:
+            return
+        self._listed.add(k)
+        if self.members == len(self.order):
+            self.order = np.concatenate([self.order, np.zeros_like(self.order)])
+        self.order[self.members] = k
+        self.members += 1
+
+    def close_ranks(self, crews: np.ndarray) -> None:
+        """Drop those who left, once they are many; ``crews`` tells whose number an agent has. All keep their turns."""
+        if self.members - self.active > max(8, self.members >> 3):
+            stays = crews[self.order[: self.members]] == self.number
+            self.cursor = int(np.count_nonzero(stays[: self.cursor]))
+            kept = self.order[: self.members][stays]
+            self.members = len(kept)
+            self.order[: self.members] = kept
+            self._listed = set(kept.tolist())
+        self.cursor = self.cursor % self.members if self.members else 0
+
+
+class Fleet:
+    """Many agents in one world, under one budget per frame.
+
+    ``frame_ms`` is what a tick may take, in milliseconds; ``frame_expansions`` what all agents together may expand in
+    one, and then the same calls give the same moves on any machine, with any number of threads. Each agent on its way
+    has an equal share of it (``priority`` times that), and makes one move per tick. Where the frame is too small for
+    all, they take turns, and no agent starves: with E expansions per frame, n agents of one algorithm that need u each
+    are served at least every ``ceil(n u / E)`` ticks, and with c algorithms mixed at least every c times that.
+
+    >>> import numpy as np
+    >>> import timebound as tb
+    >>> world = tb.Grid(np.ones((20, 20), bool))
+    >>> fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
+    >>> ids = fleet.add([(0, 0), (0, 19), (19, 0)], (10, 10))
+    >>> while fleet.active:
+    ...     moves = fleet.tick()
+    >>> fleet.positions[ids].tolist(), [fleet.status(k) for k in ids]
+    ([[10, 10], [10, 10], [10, 10]], ['reached', 'reached', 'reached'])
+    """
+
+    def __init__(
+        self,
+        world: World,
+        spec: str | Spec = "tb-wa*",
+        *,
+        frame_ms: float | None = None,
+        frame_expansions: int | None = None,
+        budget: int | None = None,
+        database: Any = None,
+        threads: int = 1,
+    ) -> None:
+        check_world(world)
+        self.world = world
+        self.spec = parse_spec(spec)
+        self.database = database
+        if frame_ms is not None and frame_expansions is not None:
+            raise SpecError("a frame is so many milliseconds or so many expansions, not both")
+        if frame_ms is not None and not (is_number(frame_ms) and 0 < frame_ms < 60_000):
+            raise SpecError(f"frame_ms is a number of milliseconds above 0 and below a minute, not {shown(frame_ms)}")
+        self.frame_ms = None if frame_expansions is not None else float(frame_ms if frame_ms is not None else 1.0)
+        self.frame_expansions = None if frame_expansions is None else countable("frame_expansions", frame_expansions)
+        self._most = UNLIMITED if budget is None else countable("budget, the expansions of an agent per tick,", budget)
+        self.threads = countable("threads", threads, 256)
+        self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
+        self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
+        self._frame, self._turn = new_record(loop.FRAME), np.zeros(2, np.int64)
+        self._crews: dict[tuple[int, Any], _Crew] = {}
+        self._episodes: Any = np.zeros(0, loop.EPISODE)
+        self._points, self._moved = np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
+        self._seats, self._proved = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._rows(64)
+        self._count = 0  # rows that were ever used
+        self._spare: list[int] = []  # rows of agents that were cancelled
+        self._planners: list[Any] = []
+        self._specs: list[tuple[Spec, Any]] = []  # with the database
+        self._crew_of: list[_Crew | None] = []
+        self._wakes: deque[int] = deque()
+        self._edits = int(world.changes.edited[0])
+        self._number = 0
+        self._share = 32.0  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
+        self._times = np.zeros(_TIMED)
+        self._late = self._expansions = self._last_expansions = self._moves = 0
+        self._check(self.spec, database)
+        # Agents that are dropped with their fleet give their arrays back.
+        self._end = weakref.finalize(self, _release_all, self._planners, self._pool)
+
+    def _rows(self, rows: int) -> None:
+        """Room for so many agents."""
+        episodes = np.zeros(rows, loop.EPISODE)
+        episodes["status"] = _CANCELLED
+        points, moved = np.zeros((rows, 2), np.int64), np.zeros(rows, np.bool_)
+        seats, proved = np.zeros(rows, np.int64), np.full(rows, -1)
+        old = self._episodes, self._points, self._moved, self._seats, self._proved
+        for new, before in zip((episodes, points, moved, seats, proved), old, strict=True):
+            new[: len(before)] = before
+        # Plain Python reads fields of records by attribute only through this view (see ``new_record``).
+        self._episodes = episodes if COMPILED else episodes.view(np.recarray)
+        self._points, self._moved, self._seats, self._proved = points, moved, seats, proved
+        self._noted = np.zeros(rows + 1, np.int64)
+
+    # --- who there is -------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        starts: Any,
+        goals: Any,
+        *,
+        spec: str | Spec | None = None,
+        priority: int = 1,
+        database: Any = None,
+    ) -> np.ndarray:
+        """Agents at ``starts`` that want to be at ``goals``, or all at one goal. Returns their ids.
+
+        An id is the agent's row in ``positions``, ``statuses`` and ``moved``. It is free for others once the agent has
+        been cancelled. ``priority`` is how many shares of the frame each of them has.
+        """
+        chosen = self.spec if spec is None else parse_spec(spec)
+        held = self.database if database is None else database
+        if chosen is not self.spec or database is not None:
+            self._check(chosen, held)
+        weight = countable("priority, the shares of a frame that an agent has,", priority, _MOST_WEIGHT)
+        here = self._states(starts, "start", self.world.state_of)
+        there = self._goals(goals, len(here))
+        ids = np.zeros(len(here), np.int64)
+        for n, (start, goal) in enumerate(zip(here, there, strict=True)):
+            ids[n] = self._enlist(start, goal, weight, chosen, held)
+        return ids
+
+    def _enlist(self, start: int, goal: int, weight: int, spec: Spec, database: Any) -> int:
+        if self._spare:
+            k = self._spare.pop()
+        else:
+            k = self._count
+            if k == len(self._episodes):
+                self._rows(2 * k)
+            self._count += 1
+            self._planners.append(None)
+            self._specs.append((spec, database))
+            self._crew_of.append(None)
+        self._specs[k] = spec, database
+        episode = self._episodes[k : k + 1]
+        episode[:] = np.zeros(1, loop.EPISODE)
+        episode["position"], episode["goal"] = start, goal
+        episode["moves_per_decision"], episode["weight"] = 1, weight
+        episode["limit"] = min(self._most, self.frame_expansions or UNLIMITED)
+        episode["move_limit"] = UNLIMITED
+        episode["served"] = self._number
+        episode["status"] = loop.REACHED
+        self._points[k] = self._point(start)
+        self._set_out(k)
+        return k
+
+    def _set_out(self, k: int) -> None:
+        """Let an agent that has nothing to do any more, or not yet, be on its way to its goal."""
+        episode = self._episodes[k : k + 1]
+        goal = int(episode["goal"][0])
+        episode["pending"] = episode["deciding"] = 0
+        if int(episode["position"][0]) == goal:
+            episode["status"] = loop.REACHED
+            return
+        if not self.world.is_open(goal):
+            episode["status"] = loop.UNREACHABLE
+            self._proved[k] = self.world.changes.edited[0]
+            return
+        self._take_planner(k, goal)
+        crew = self._crew_of[k]
+        assert crew is not None
+        episode["status"] = loop.ACTIVE
+        crew.active += 1
+        crew.weights += int(episode["weight"][0])
+        crew.heaviest = max(crew.heaviest, int(episode["weight"][0]))
+
+    def _take_planner(self, k: int, goal: int) -> None:
+        """A new planner for the agent, in the crew that it belongs to."""
+        spec, database = self._specs[k]
+        algorithm = spec.algorithm
+        budget = Budget(expansions=None if self._most == UNLIMITED else self._most)
+        if algorithm.refuses is not None and algorithm.refuses(self.world) is not None:
+            planner = _STAND_IN.make(self.world, goal, budget)  # an edit has made a graph one-way, as for an Agent
+        else:
+            options = {"database": database} if algorithm.database else {}
+            planner = algorithm.make(self.world, goal, budget, **options, **spec.parameters)
+        self._planners[k] = planner
+        self._shelve(k, planner.state)
+
+    def _shelve(self, k: int, state: Any) -> None:
+        """Write an agent's state down: it is new, or something in it was exchanged."""
+        crew = self._crew_of[k]
+        kind = kind_of(state)
+        if crew is None or crew.shelf.kind != kind:
+            view = self.world.view_for(int(self._episodes["goal"][k]))
+            key = id(view), kind
+            fresh = self._crews.get(key)
+            if fresh is None:
+                fresh = self._crews[key] = _Crew(len(self._crews), view, kind)
+            if crew is not None:
+                self._leave_seat(k)
+            self._crew_of[k] = crew = fresh
+            self._episodes["crew"][k] = crew.number
+            self._seats[k] = crew.seat()
+            crew.join(k)
+            crew.least = max(crew.least, self._least(*self._specs[k]))
+        crew.shelf.put(int(self._seats[k]), state)
+
+    def _leave_seat(self, k: int) -> None:
+        crew, seat = self._crew_of[k], int(self._seats[k])
+        assert crew is not None
+        crew.shelf.clear(seat)
+        crew.free.append(seat)
+        self._crew_of[k] = None
+        self._episodes["crew"][k] = -1
+
+    def _retire(self, k: int) -> None:
+        """The agent is not on its way any more: its arrays go to the next one."""
+        crew, planner = self._crew_of[k], self._planners[k]
+        if planner is not None:
+            self._planners[k] = None
+            planner.release()
+        if crew is not None:
+            crew.active -= 1
+            crew.weights -= int(self._episodes["weight"][k])
+            self._leave_seat(k)
+
+    def _check(self, spec: Spec, database: Any) -> None:
+        """A SpecError if agents of this kind could not work here, or not within a frame."""
+        if not spec.algorithm.real_time:
+            raise SpecError(
+                f"{spec.algorithm.name} plans whole paths; a fleet takes real-time algorithms such as tb-wa*"
+            )
+        if database is not None and not spec.algorithm.database:
+            raise SpecError(f"{spec.algorithm.name} uses no database")
+        most = min(self._most, self.frame_expansions or UNLIMITED)
+        check_refusal(spec, self.world, Budget(expansions=None if most == UNLIMITED else most))
+
+    def _least(self, spec: Spec, database: Any) -> int:
+        """How many expansions an agent needs in a tick for its whole lookahead; 1 if it can do with any number."""
+        unfit, least = spec.algorithm.unfit, 1
+        if unfit is None:
+            return 1
+        most = min(self._most, self.frame_expansions or UNLIMITED)
+        while least < most and unfit(self.world, Budget(expansions=least), **spec.parameters) is not None:
+            least *= 2
+        low, high = least // 2, min(least, most)
+        while low + 1 < high:
+            middle = (low + high) // 2
+            if unfit(self.world, Budget(expansions=middle), **spec.parameters) is None:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _states(self, points: Any, what: str, state_of: Any) -> list[int]:
+        """The states of many points, every one checked before anything is done."""
+        if isinstance(points, np.ndarray):
+            points = points.tolist() if points.ndim > 1 or not self._flat() else points
+        if isinstance(points, (str, bytes)) or not isinstance(points, (Sequence, np.ndarray)):
+            raise ProblemError(f"{what}s are a sequence of points, not {shown(points)}")
+        return [state_of(point, f"{what} of agent {n}") for n, point in enumerate(points)]
+
+    def _flat(self) -> bool:
+        """Whether a point is one number or name, not a pair of numbers."""
+        return not hasattr(self.world, "shape")
+
+    def _goals(self, goals: Any, count: int) -> list[int]:
+        one = np.ndim(goals) == (0 if self._flat() else 1) if not isinstance(goals, str) else True
+        if one and not (isinstance(goals, (list, np.ndarray)) and self._flat()):
+            states = [self.world.state_of(goals, "goal")] * count
+        else:
+            states = self._states(goals, "goal", self.world.state_of)
+        if len(states) != count:
+            raise ProblemError(f"there are {len(states)} goals for {count} agents; give one for each, or one for all")
+        return states
+
+    def _point(self, state: int) -> Any:
+        if self._flat():
+            return state, 0
+        return self.world.point_of(state)
+
+    # --- one frame ----------------------------------------------------------------------------------------------------
+
+    def tick(self) -> int:
+        """Let every agent make a move, as far as the frame allows. Returns how many moved."""
+        began = time.perf_counter_ns()
+        self._number += 1
+        self._moved[: self._count] = False
+        changes = self.world.changes
+        changes.catch_up()
+        if self._edits != int(changes.edited[0]):
+            self._hear_of_edits()
+        for _ in range(min(_WAKES, len(self._wakes))):
+            self._wake(self._wakes.popleft())
+        for crew in self._crews.values():
+            crew.close_ranks(self._episodes["crew"])
+        wind(self._tools[0][0], PATIENCE)
+        faults: list[str] = []
+        try:
+            changes.enter(self)
+            if self.frame_expansions is not None:
+                self._last_expansions = self._spend(self.frame_expansions, faults)
+            else:
+                self._last_expansions = self._hurry(began, faults)
+        finally:
+            changes.leave(self)
+        moved = int(np.count_nonzero(self._moved[: self._count]))
+        self._moves += moved
+        self._expansions += self._last_expansions
+        took = (time.perf_counter_ns() - began) * 1e-6
+        self._times[(self._number - 1) % _TIMED] = took
+        if self.frame_ms is not None:
+            self._late += took > self.frame_ms
+            # Four fifths of the frame are aimed at: what a share costs varies.
+            self._share = min(max(self._share * min(max(0.8 * self.frame_ms / took, 0.5), 1.25), 1.0), 1e9)
+        if faults:
+            raise AssertionError("; ".join(faults))
+        return moved
+
+    def _spend(self, frame: int, faults: list[str]) -> int:
+        """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts."""
+        crews = [crew for crew in self._crews.values() if crew.active]
+        # Each is first in its turn, and then gets at least what one agent needs.
+        first = self._number % len(crews) if crews else 0
+        total, weights = 0, sum(crew.weights for crew in crews)
+        for crew in crews[first:] + crews[:first]:
+            left = frame - total
+            part = left * crew.weights // weights if weights > crew.weights else left
+            weights -= crew.weights
+            share = max(crew.least, part // max(1, crew.weights))
+            each = min(frame, share * crew.heaviest)
+            part = min(left, max(part, each))
+            waiting = crew.members
+            while waiting and part >= each:
+                some = min(waiting, part // each, crew.members - crew.cursor)
+                spent = self._serve(crew, crew.cursor, crew.cursor + some, share, 0, faults)
+                total, part, waiting = total + spent, part - spent, waiting - some
+                crew.cursor = (crew.cursor + some) % max(1, crew.members)
+        return total
+
+    def _hurry(self, began: int, faults: list[str]) -> int:
+        """A tick of a frame that is counted in milliseconds."""
+        assert self.frame_ms is not None
+        # Kernels read the same clock (see ``jit.now_ns``).
+        deadline = began + max(1, round(self.frame_ms * 1e6) - _IN_PYTHON)
+        crews = [crew for crew in self._crews.values() if crew.active]
+        first = self._number % len(crews) if crews else 0
+        total = 0
+        for crew in crews[first:] + crews[:first]:
+            waiting, share = crew.members, max(crew.least, int(self._share))
+            while waiting and time.perf_counter_ns() < deadline:
+                some = min(waiting, crew.members - crew.cursor)
+                total += self._serve(crew, crew.cursor, crew.cursor + some, share, deadline, faults)
+                done = min(int(self._turn[0]), crew.cursor + some) - crew.cursor
+                crew.cursor = (crew.cursor + done) % max(1, crew.members)
+                waiting -= max(done, 1)
+        return total
+
+    def _serve(self, crew: _Crew, first: int, last: int, share: int, deadline: int, faults: list[str]) -> int:
+        """Let the agents in these places of a crew's order act, and attend to what they ask for."""
+        spent = self._act(crew, crew.order, first, last, share, deadline)
+        turn = int(self._turn[0])
+        while again := self._attend(faults):
+            if deadline and time.perf_counter_ns() > deadline:
+                break  # they stand in the middle of a decision, and go on in the next frame
+            # What they want may have made them members of another crew.
+            for one in {id(self._crew_of[k]): self._crew_of[k] for k in again}.values():
+                mine = np.array([k for k in again if self._crew_of[k] is one])
+                assert one is not None
+                spent += self._act(one, mine, 0, len(mine), share, deadline)
+        self._turn[0] = turn
+        return spent
+
+    def _act(self, crew: _Crew, order: np.ndarray, first: int, last: int, share: int, deadline: int) -> int:
+        """One call of the loop, by as many threads as there are."""
+        frame, turn = self._frame, self._turn
+        frame["ticks"], frame["share"], frame["deadline"] = 1, share, deadline
+        frame["number"], frame["crew"] = self._number, crew.number
+        turn[0], turn[1] = first, last
+        self._noted[0] = 0
+
+        def go(tools: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
+            clock, trail, spent = tools
+            return int(
+                crew.run(
+                    crew.views.kind,
+                    crew.shelf.kind,
+                    crew.views.rows,
+                    crew.shelf.rows,
+                    self._seats,
+                    self._episodes,
+                    order,
+                    turn,
+                    trail,
+                    spent,
+                    self._points,
+                    self._moved,
+                    self._noted,
+                    clock,
+                    frame,
+                )
+            )
+
+        if self._pool is None or last - first < _FEW:
+            return go(self._tools[0])
+        others = [self._pool.submit(go, tools) for tools in self._tools[1:]]
+        return go(self._tools[0]) + sum(other.result() for other in others)
+
+    def _attend(self, faults: list[str]) -> list[int]:
+        """Look at the agents that the loop has noted. Returns those that must go on in this tick."""
+        count = int(self._noted[0])
+        if not count:
+            return []
+        again = []
+        for k in np.sort(self._noted[1 : 1 + count]).tolist():
+            outcome = int(self._episodes["outcome"][k])
+            if outcome in (loop.GROW_ALGORITHM, loop.PAUSED):
+                if outcome == loop.GROW_ALGORITHM:
+                    self._planners[k].enlarge()
+                    self._shelve(k, self._planners[k].state)
+                again.append(k)
+                continue
+            if outcome == loop.UNREACHABLE:
+                self._proved[k] = self.world.changes.edited[0]
+            elif outcome in (loop.OVER_BUDGET, loop.ILLEGAL):
+                what = "expanded more than its share" if outcome == loop.OVER_BUDGET else "asked for an illegal move"
+                faults.append(f"{self._specs[k][0]}, agent {k}, {what} and was stopped")
+                self._episodes["status"][k] = loop.MOVE_LIMIT
+            self._retire(k)
+        return again
+
+    # --- edits --------------------------------------------------------------------------------------------------------
+
+    def _hear_of_edits(self) -> None:
+        """The world has changed: goals may have been blocked or opened, and what was out of reach may not be."""
+        self._edits = int(self.world.changes.edited[0])
+        status, goals = self._episodes["status"][: self._count], self._episodes["goal"][: self._count]
+        is_open = self.world.are_open(goals)
+        for k in np.flatnonzero((status == loop.ACTIVE) & ~is_open).tolist():
+            self._episodes["status"][k] = loop.UNREACHABLE
+            self._proved[k] = self._edits
+            self._retire(k)
+        waiting = set(self._wakes)
+        for k in np.flatnonzero(
+            (status == loop.UNREACHABLE) & is_open & (self._proved[: self._count] != self._edits)
+        ).tolist():
+            if k not in waiting:
+                self._wakes.append(k)
+
+    def _wake(self, k: int) -> None:
+        """Go on as a new search: the proof that there is no way was for the world as it was."""
+        if self._episodes["status"][k] == loop.UNREACHABLE:
+            self._set_out(k)
+
+    # --- orders -------------------------------------------------------------------------------------------------------
+
+    def send(self, ids: Any, goals: Any) -> None:
+        """Let agents go to other goals, each to its own or all to one."""
+        agents = self._agents(ids)
+        states = self._goals(goals, len(agents))
+        for k, goal in zip(agents, states, strict=True):
+            if self._episodes["status"][k] == loop.ACTIVE:
+                self._episodes["status"][k] = loop.REACHED
+                self._retire(k)
+            self._episodes["goal"][k] = goal
+            self._set_out(k)
+
+    def place(self, ids: Any, points: Any) -> None:
+        """Put agents elsewhere: a teleport, a knock-back. They go on from there."""
+        agents = self._agents(ids)
+        states = self._states(points, "point", self.world.state_of)
+        if len(states) != len(agents):
+            raise ProblemError(f"there are {len(states)} points for {len(agents)} agents")
+        for k, state in zip(agents, states, strict=True):
+            if self._episodes["status"][k] == loop.ACTIVE:
+                self._episodes["status"][k] = loop.REACHED
+                self._retire(k)
+            self._episodes["position"][k] = state
+            self._points[k] = self._point(state)
+            self._set_out(k)
+
+    def cancel(self, ids: Any) -> None:
+        """Take agents out of the fleet; their ids are free for others."""
+        for k in self._agents(ids):
+            if self._planners[k] is not None:
+                self._retire(k)
+            self._episodes["status"][k] = _CANCELLED
+            self._spare.append(k)
+
+    def _agents(self, ids: Any) -> list[int]:
+        """Ids as whole numbers, every one checked before anything is done."""
+        given = np.atleast_1d(np.asarray(ids))
+        if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+            raise Error(f"ids are whole numbers as add() gave them, not {shown(ids)}")
+        known = given[(given >= 0) & (given < self._count)]
+        if len(known) < len(given) or (self._episodes["status"][known] == _CANCELLED).any():
+            wrong = next(int(k) for k in given if not 0 <= k < self._count or self._episodes["status"][k] == _CANCELLED)
+            raise Error(f"there is no agent {wrong} in this fleet; add() gives ids, cancel() takes them back")
+        if len(np.unique(given)) < len(given):
+            raise Error("an agent is named twice; give each id once")
+        return [int(k) for k in given]
+
+    # --- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Where each agent is, by id: (row, col), or a node's number. Not a copy; rows of cancelled agents stay."""
+        return self._points[: self._count, 0] if self._flat() else self._points[: self._count]
+
+    @property
+    def statuses(self) -> np.ndarray:
+        """By id, not a copy: 0 on its way, 1 reached, 2 unreachable as the world is now, 3 stopped, 99 cancelled."""
+        return self._episodes["status"][: self._count]
+
+    @property
+    def moved(self) -> np.ndarray:
+        """By id, not a copy: whether the agent moved in the last tick."""
+        return self._moved[: self._count]
+
+    @property
+    def active(self) -> int:
+        """How many agents are on their way."""
+        return sum(crew.active for crew in self._crews.values()) + len(self._wakes)
+
+    def status(self, agent: int) -> str:
+        """``active``, ``reached``, ``unreachable`` (in the world as it is now) or ``cancelled``."""
+        return _STATUS[int(self._episodes["status"][self._agents(agent)[0]])]
+
+    def __len__(self) -> int:
+        return self._count - len(self._spare)
+
+    @property
+    def stats(self) -> FleetStats:
+        """How the ticks went so far."""
+        times = self._times[: min(self._number, _TIMED)]
+        if not len(times):
+            times = np.zeros(1)
+        status, served = self._episodes["status"][: self._count], self._episodes["served"][: self._count]
+        on_way = status == loop.ACTIVE
+        return FleetStats(
+            ticks=self._number,
+            agents=int(on_way.sum()),
+            served=int((on_way & (served == self._number)).sum()),
+            p50_ms=float(np.percentile(times, 50)),
+            p99_ms=float(np.percentile(times, 99)),
+            max_ms=float(times.max()),
+            late=self._late,
+            expansions=self._expansions,
+            last_expansions=self._last_expansions,
+            moves=self._moves,
+            waited=np.where(on_way, self._number - served, 0),
+        )
+
+
+def _release_all(planners: list[Any], pool: ThreadPoolExecutor | None) -> None:
+    for planner in planners:
+        if planner is not None:
+            planner.release()
+    if pool is not None:
+        pool.shutdown(wait=False)
