@@ -80,10 +80,8 @@ def test_decisions_are_paused(spec: str) -> None:
     agent = impatient(tb.agent(spec, world, (0, 0), (0, side - 1)), 2)
     agent._clock[3] = 1
     middles = 0
-    run = tb.episode.loop.run
     while not agent.done and middles < 5:
-        arrays = agent._trail.page, agent._spent.page, agent._record, agent._clock
-        status = run(agent._view, agent._planner.state, *arrays, 1, tb.episode.UNLIMITED, 0, tb.episode.UNLIMITED)
+        status = agent._loop.run(agent._planner.state, agent._trail.page, agent._spent.page, agent._clock, 1)
         if status == tb.episode.loop.GROW_ALGORITHM:
             agent._planner.enlarge()
         middles += status == tb.episode.loop.PAUSED and bool(agent._record["deciding"][0])
@@ -99,7 +97,7 @@ def test_an_edit_while_a_decision_is_paused(spec: str, monkeypatch: pytest.Monke
         world.block([(row, side // 2) for row in range(1, side)])
         agent = impatient(tb.agent(spec, world, (side - 1, 0), (side - 1, side - 1), budget=400), 2)
         wall = [(0, side // 2)] if shut else [(side - 1, side // 2)]
-        run, interrupts = tb.episode.loop.run, iter([KeyboardInterrupt()] * 3)
+        run, interrupts = tb.episode.loop.Alone.run, iter([KeyboardInterrupt()] * 3)
 
         def interrupted(*args: Any, run: Any = run, interrupts: Any = interrupts) -> int:
             status = int(run(*args))
@@ -108,7 +106,7 @@ def test_an_edit_while_a_decision_is_paused(spec: str, monkeypatch: pytest.Monke
                     raise interrupt
             return status
 
-        monkeypatch.setattr(tb.episode.loop, "run", interrupted)
+        monkeypatch.setattr(tb.episode.loop.Alone, "run", interrupted)
         heard = 0
         for _ in range(4):
             try:
@@ -116,7 +114,7 @@ def test_an_edit_while_a_decision_is_paused(spec: str, monkeypatch: pytest.Monke
             except KeyboardInterrupt:
                 heard += 1
                 (world.block if shut else world.unblock)(wall)
-        monkeypatch.setattr(tb.episode.loop, "run", run)
+        monkeypatch.setattr(tb.episode.loop.Alone, "run", run)
         assert heard == 3
         assert agent.run().status == ("unreachable" if shut else "reached")
         result = agent.result()

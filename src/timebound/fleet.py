@@ -22,7 +22,7 @@ from .budget import UNLIMITED, Budget, countable
 from .errors import Error, ProblemError, SpecError, check_world, is_number
 from .kernels import loop
 from .kernels.jit import COMPILED
-from .kernels.native import Shelf, kind_of
+from .kernels.native import Kind, Shelf, kind_of
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import new_record
 from .text import shown
@@ -66,7 +66,7 @@ class FleetStats:
 class _Crew:
     """Agents that share compiled code: what they hold is on one shelf, and they take turns in one order."""
 
-    def __init__(self, number: int, view: Any, kind: Any) -> None:
+    def __init__(self, number: int, view: Any, kind: Kind) -> None:
         self.number = number
         self.view = view
         self.views = Shelf(kind_of(view))
@@ -159,7 +159,7 @@ class Fleet:
         self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
         self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
         self._frame, self._turn = new_record(loop.FRAME), np.zeros(2, np.int64)
-        self._crews: dict[tuple[int, Any], _Crew] = {}
+        self._crews: dict[tuple[int, Kind], _Crew] = {}
         self._episodes: Any = np.zeros(0, loop.EPISODE)
         self._points, self._moved = np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
         self._seats, self._proved = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -282,7 +282,7 @@ class Fleet:
         """Write an agent's state down: it is new, or something in it was exchanged."""
         crew = self._crew_of[k]
         kind = kind_of(state)
-        if crew is None or crew.shelf.kind != kind:
+        if crew is None or crew.shelf.kind is not kind:
             view = self.world.view_for(int(self._episodes["goal"][k]))
             key = id(view), kind
             fresh = self._crews.get(key)
@@ -475,8 +475,8 @@ class Fleet:
             clock, trail, spent = tools
             return int(
                 crew.run(
-                    crew.views.kind,
-                    crew.shelf.kind,
+                    crew.views.kind.token,
+                    crew.shelf.kind.token,
                     crew.views.rows,
                     crew.shelf.rows,
                     self._seats,

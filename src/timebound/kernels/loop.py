@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from .jit import at, busy_ns, fetch_and_add, generic, inlined, kernel, now_ns
-from .native import Shelf, entrance, kind_of, load
+from .native import Kind, Shelf, entrance, kind_of, load
 from .paths import add_exactly
 from .ticks import Tick, rest, stride, tired
 from .views import length, waiting, write_point
@@ -259,7 +259,7 @@ _OUTCOME = (EPISODE.names or ()).index("outcome")  # all fields take eight bytes
 
 
 @cache
-def runner(view_kind: Any, kind: Any) -> Callable[..., int]:
+def runner(view_kind: Kind, kind: Kind) -> Callable[..., int]:
     """``run`` for worlds and algorithms of these kinds."""
     records = new_record(EPISODE), new_record(FRAME)
     order = diary = (_NUMBERS, _NUMBERS)
@@ -290,8 +290,8 @@ class Alone:
         self._ticks[0] = ticks
         self._turn[0] = 0
         self._run(
-            self._views.kind,
-            self._kind,
+            self._views.kind.token,
+            self._token,
             self._views.rows,
             self._rows,
             _NUMBERS,
@@ -311,8 +311,8 @@ class Alone:
     def _take(self, state: Any) -> None:
         """Write the state down; it was made anew, or something in it was exchanged."""
         kind = kind_of(state)
-        if self._shelf is None or self._shelf.kind != kind:
+        if self._shelf is None or self._shelf.kind is not kind:
             self._shelf = Shelf(kind)
             self._run = runner(self._views.kind, kind)
         self._shelf.put(0, state)
-        self._rows, self._kind, self._state = self._shelf.rows, kind, state
+        self._rows, self._token, self._state = self._shelf.rows, kind.token, state

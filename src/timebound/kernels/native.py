@@ -14,64 +14,76 @@ With the JIT off a row holds the value itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ..errors import Error
-from .jit import COMPILED, OPTIONS, entry_of, loaded, overload, typed, types
+from .jit import COMPILED, OPTIONS, entry_of, fingerprint, loaded, overload, typed, types
 
-__all__ = ["Shelf", "entrance", "kind_of", "load"]
-
-
-def kind_of(value: Any) -> Any:
-    """The type of a value, in a form that kernels take as an argument; equal for values that share compiled code."""
-    if not COMPILED:
-        return type(value)
-    kind = typed(value)
-    _check(kind, type(value).__name__)
-    return types.TypeRef(kind)
+__all__ = ["Kind", "Shelf", "entrance", "kind_of", "load"]
 
 
-@cache
-def _check(kind: Any, name: str) -> None:
-    if isinstance(kind, types.BaseTuple):
-        for part in kind:
-            _check(part, name)
-    elif isinstance(kind, types.Array):
-        if kind.layout != "C":
-            raise Error(f"{name} has an array that is not contiguous; store np.ascontiguousarray(...) of it")
-    elif not isinstance(kind, (types.Integer, types.Float, types.Boolean)):
-        raise Error(f"{name} may hold arrays, numbers and NamedTuples of them, not {kind}")
+class Kind:
+    """A type of values, as kernels know it. There is one for each, so two are compared by being the same."""
+
+    def __init__(self, sample: Any) -> None:
+        self._python = type(sample)  # kept alive: a fingerprint names it by where it lies in memory
+        self.token: Any = None  # what a kernel takes as an argument
+        if COMPILED:
+            kind = typed(sample)
+            self.token = types.TypeRef(kind)
+            leaves = list(_leaves(kind, "", self._python.__name__))
+            self._all = attrgetter(*(name for name, _ in leaves), "__class__")  # the last so that it gives a tuple
+            self._parts = [part for _, part in leaves]
+            self.words = sum(1 + getattr(part, "ndim", 0) for part in self._parts)
+
+    def words_of(self, value: Any) -> list[int]:
+        """The value as it is written down."""
+        words: list[int] = []
+        for part, one in zip(self._parts, self._all(value)[:-1], strict=True):
+            if isinstance(part, types.Array):
+                words.append(one.ctypes.data)
+                words.extend(one.shape)
+            elif isinstance(part, types.Float):
+                words.append(int(np.float64(one).view(np.int64)))
+            else:
+                words.append(int(one))
+        return words
 
 
-def _words(kind: Any) -> int:
-    """How many words a value of this type takes."""
-    if isinstance(kind, types.BaseTuple):
-        return sum(_words(part) for part in kind)
-    return 1 + kind.ndim if isinstance(kind, types.Array) else 1
-
-
-def _write(kind: Any, value: Any, words: list[int]) -> None:
-    if isinstance(kind, types.BaseTuple):
-        for part, one in zip(kind, value, strict=True):
-            _write(part, one, words)
-    elif isinstance(kind, types.Array):
-        words.append(value.__array_interface__["data"][0])
-        words.extend(value.shape)
-    elif isinstance(kind, types.Float):
-        words.append(int(np.float64(value).view(np.int64)))
+def _leaves(kind: Any, name: str, owner: str) -> Any:
+    """The arrays and numbers in a type, each with its name; the NamedTuples in it are gone through."""
+    if isinstance(kind, types.BaseNamedTuple):
+        for field, part in zip(kind.fields, kind, strict=True):
+            yield from _leaves(part, f"{name}.{field}" if name else field, owner)
+    elif isinstance(kind, types.Array) and kind.layout != "C":
+        raise Error(f"{name} of {owner} is not contiguous; store np.ascontiguousarray(...) of it")
+    elif not isinstance(kind, (types.Array, types.Integer, types.Float, types.Boolean)):
+        raise Error(f"{owner} may hold arrays, numbers and NamedTuples of them; {name} is {kind}")
     else:
-        words.append(int(value))
+        yield name, kind
+
+
+_kinds: dict[Any, Kind] = {}
+
+
+def kind_of(value: Any) -> Kind:
+    """The kind of a NamedTuple."""
+    key = fingerprint(value) if COMPILED else type(value)
+    kind = _kinds.get(key)
+    if kind is None:
+        kind = _kinds.setdefault(key, Kind(value))
+    return kind
 
 
 class Shelf:
     """Rows for values of one type, whose ``kind`` kernels are told; ``rows`` is what they load from."""
 
-    def __init__(self, kind: Any, rows: int = 1) -> None:
+    def __init__(self, kind: Kind, rows: int = 1) -> None:
         self.kind = kind
-        self._width = _words(kind.instance_type) if COMPILED else 1
+        self._width = kind.words if COMPILED else 1
         self.rows = self._empty(rows)
 
     def _empty(self, rows: int) -> np.ndarray:
@@ -82,9 +94,7 @@ class Shelf:
         if not COMPILED:
             self.rows[row, 0] = (value,)  # wrapped: NumPy would take a tuple for a row
             return
-        words: list[int] = []
-        _write(self.kind.instance_type, value, words)
-        self.rows[row] = words
+        self.rows[row] = self.kind.words_of(value)
 
     def clear(self, row: int) -> None:
         """Forget a value: nothing points to its arrays any more."""
@@ -102,7 +112,9 @@ def entrance(kernel: Any, *samples: Any) -> Callable[..., Any]:
 
     A call through it takes a tenth of a microsecond; the types must be these.
     """
-    return entry_of(kernel, samples) if COMPILED else kernel
+    if not COMPILED:
+        return kernel
+    return entry_of(kernel, [sample.token if isinstance(sample, Kind) else sample for sample in samples])
 
 
 def load(kind: Any, rows: np.ndarray, row: int) -> Any:
