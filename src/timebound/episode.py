@@ -18,7 +18,7 @@ from .kernels.layout import COUNTS
 from .kernels.paths import walk
 from .kernels.shortest_paths import count_non_optimal, tree_from
 from .kernels.ticks import PATIENCE, new_clock, wind
-from .kernels.workspace import Workspace, new_record
+from .kernels.workspace import Workspace, book_of, new_record, place_in
 from .result import Convergence, Result, Validation, plain_point
 from .text import shown
 from .worlds.changes import Schedule, me
@@ -31,6 +31,9 @@ _LONGEST_WAIT = 10_000_000  # ticks at a time: each has a place in the books
 _RAREST_CHANGE = 1_000_000  # ticks from one change to the next
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
 _STAND_IN = REGISTRY["a*"]
+_POSITION, _STATE, _MOVES, _TICKS, _DECIDING = (
+    place_in(loop.EPISODE, name) for name in ("position", "status", "moves", "ticks", "deciding")
+)
 # Fields of a record that outlast a trial.
 _SETTINGS = ("goal", "moves_per_decision", "limit", "time_limit", "move_limit", "weight")
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
@@ -150,6 +153,7 @@ class Agent:
         self._memory_bytes = 0
         self._proved = -1  # the world's edit count when the goal was proved to be out of reach
         self._record = new_record(loop.EPISODE)
+        self._book = book_of(self._record)
         self._record["position"], self._record["goal"] = here, there
         self._record["moves_per_decision"] = commit
         self._record["status"] = loop.REACHED if here == there else loop.ACTIVE
@@ -189,12 +193,15 @@ class Agent:
         A proof that there is no way holds until the world is edited; then the agent has more to do. While the goal
         itself is blocked that is proof enough, for a new agent as for one on its way.
         """
+        status = self._book[_STATE]
+        if status == loop.ACTIVE:  # asked every tick
+            return not self.world.is_open(self._goal)
         return self.status != "active"
 
     @property
     def status(self) -> str:
         """``active``, ``reached``, ``unreachable`` (in the world as it is now) or ``move-limit``."""
-        status = int(self._record["status"][0])
+        status = self._book[_STATE]
         if status in (loop.ACTIVE, loop.UNREACHABLE) and not self.world.is_open(self._goal):
             return "unreachable"
         if status == loop.UNREACHABLE and self.world.changes.edited[0] != self._proved:
@@ -209,17 +216,17 @@ class Agent:
     @property
     def position(self) -> Any:
         """Where the agent is."""
-        return self.world.point_of(int(self._record["position"][0]))
+        return self.world.point_of(self._book[_POSITION])
 
     @property
     def moves(self) -> int:
         """How many moves it has made."""
-        return int(self._record["moves"][0])
+        return self._book[_MOVES]
 
     @property
     def ticks(self) -> int:
         """How many ticks have passed: moves and waits."""
-        return int(self._record["ticks"][0])
+        return self._book[_TICKS]
 
     @property
     def cost(self) -> float:
@@ -312,12 +319,12 @@ class Agent:
 
     @_one_thread
     def _run(self, ticks: int) -> None:
-        last = self.ticks + ticks
-        changes = self.world.changes
+        book, changes = self._book, self.world.changes
+        last = book[_TICKS] + ticks
         changes.catch_up()
-        if not self.done and int(self._record["status"][0]) == loop.UNREACHABLE:
+        if book[_STATE] == loop.UNREACHABLE and not self.done:
             self._wake()
-        while not self.done and self.ticks < last:
+        while book[_TICKS] < last and not self.done:
             changes.catch_up()
             try:
                 changes.enter(self)
@@ -337,7 +344,7 @@ class Agent:
                 break
             elif status == loop.UNREACHABLE:
                 self._wake()
-        if self._record["status"][0] != loop.ACTIVE and self.done and self._release.alive:
+        if book[_STATE] != loop.ACTIVE and self._release.alive and self.done:
             # The arrays go to the next agent; only their size is remembered.
             self._memory_bytes = self._planner.memory_bytes()
             self._release()
@@ -349,11 +356,11 @@ class Agent:
                 self._begin_anew()
             wind(self._clock, self._patience)
             status = self._loop.run(
-                self._planner.state, self._trail.page, self._spent.page, self._clock, last - self.ticks
+                self._planner.state, self._trail.page, self._spent.page, self._clock, last - self._book[_TICKS]
             )
             if status == loop.GROW_ALGORITHM:
                 self._planner.enlarge()
-            elif status != loop.PAUSED or not self._record["deciding"][0]:
+            elif status != loop.PAUSED or not self._book[_DECIDING]:
                 return status
 
     def _wake(self) -> None:

@@ -28,7 +28,7 @@ from .native import Kind, Shelf, entrance, kind_of, load
 from .paths import add_exactly
 from .ticks import Tick, rest, stride, tired
 from .views import length, waiting, write_point
-from .workspace import new_record
+from .workspace import book_of, new_record, place_in
 
 __all__ = [
     "EPISODE",
@@ -255,7 +255,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
 _NUMBERS = np.zeros(1, np.int64)
 _SHELF = np.zeros((1, 1), np.int64)  # nobody's rows, nobody's points
 _MOVED = np.zeros(1, np.bool_)
-_OUTCOME = (EPISODE.names or ()).index("outcome")  # all fields take eight bytes
+_OUTCOME = place_in(EPISODE, "outcome")
 
 
 @cache
@@ -275,11 +275,11 @@ class Alone:
         self._views = Shelf(kind_of(view))
         self._views.put(0, view)
         self._view = view  # keeps its arrays alive
-        self._episode, self._words = episode, episode.view(np.ndarray).view(np.int64)
+        self._episode, self._book = episode, book_of(episode)
         self._frame, self._turn = new_record(FRAME), np.array([0, 1])
         self._frame["share"], self._frame["alone"] = share, 1
         episode["weight"] = 1
-        self._ticks = self._frame.view(np.ndarray).view(np.int64)
+        self._ticks = book_of(self._frame)
         self._shelf: Shelf | None = None
         self._state: Any = None  # what is on the shelf
 
@@ -306,7 +306,7 @@ class Alone:
             clock,
             self._frame,
         )
-        return int(self._words[_OUTCOME])
+        return self._book[_OUTCOME]
 
     def _take(self, state: Any) -> None:
         """Write the state down; it was made anew, or something in it was exchanged."""

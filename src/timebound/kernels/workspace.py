@@ -23,7 +23,7 @@ from .tables import (
     worn_out,
 )
 
-__all__ = ["Searchable", "Workspace", "enlarged_at_front", "new_record"]
+__all__ = ["Searchable", "Workspace", "book_of", "enlarged_at_front", "new_record", "place_in"]
 
 _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
 
@@ -43,6 +43,16 @@ def new_record(dtype: np.dtype[Any]) -> Any:
     record = np.zeros(1, dtype=dtype)
     # Plain Python cannot read fields by attribute without this view; compiled code can, and the view is slow to use.
     return record if COMPILED else record.view(np.recarray)
+
+
+def book_of(record: Any) -> memoryview:
+    """The whole numbers of a record by their places, for Python: ten times quicker to read and write than by name."""
+    return memoryview(record.view(np.ndarray).view(np.int64)).cast("B").cast("q")
+
+
+def place_in(dtype: np.dtype[Any], name: str) -> int:
+    """The place of a field, where all of them take eight bytes."""
+    return (dtype.names or ()).index(name)
 
 
 def enlarged_at_front(rows: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
