@@ -22,7 +22,7 @@ from .errors import SpecError, WorldError, at_least, check_world
 from .fleet import Fleet
 from .worlds.protocol import World
 
-__all__ = ["Crowd", "CrowdReport", "histogram"]
+__all__ = ["Crowd", "CrowdReport", "histogram", "pairs"]
 
 _REACHED, _UNREACHABLE = 1, 2  # see ``Fleet.statuses``
 _ROUNDS = 64  # of drawing places, before the world is said to have none
@@ -101,7 +101,7 @@ class Crowd:
             options["collisions"] = True
         self.fleet = Fleet(world, spec, threads=threads, **options)
         # Each has a pair of places that are known to be connected, in case that no other goal is found for it.
-        self._homes = self._pairs(count, apart=collisions)
+        self._homes = pairs(world, count, self._random, apart=collisions)
         self._make_ready(spec, options)
         began = time.perf_counter_ns()
         self._ids = self.fleet.add(*(world.points_of(ends) for ends in self._homes.T))
@@ -124,20 +124,6 @@ class Crowd:
         few.tick()
 
     # --- places -------------------------------------------------------------------------------------------------------
-
-    def _pairs(self, count: int, apart: bool) -> np.ndarray:
-        """Starts and goals, ``count`` x 2; if they are to be ``apart`` no two have the same start, or the same goal."""
-        pairs = np.empty((0, 2), np.int64)
-        for _ in range(_ROUNDS):
-            drawn = self.world.random_states(2 * max(count, 512), self._random).reshape(-1, 2)
-            pairs = np.concatenate([pairs, drawn[self.world.plausible(drawn, np.inf)]])
-            for end in (0, 1) if apart else ():
-                pairs = pairs[np.sort(np.unique(pairs[:, end], return_index=True)[1])]
-            if len(pairs) >= count:
-                return pairs[:count]
-        if apart and len(pairs):
-            raise WorldError(f"there is no room for {count:,} units that never share a cell; take fewer")
-        raise WorldError("no two places of this world are connected, so nobody has anywhere to go")
 
     def _new_goals(self, agents: np.ndarray) -> np.ndarray:
         """Other places for agents to go to, from where they are."""
@@ -281,6 +267,25 @@ class Crowd:
     def film(self) -> list[np.ndarray]:
         """Where all units were, every so many ticks of the whole run; at most 120 times."""
         return list(self._film)
+
+
+def pairs(world: World, count: int, random: np.random.Generator, *, apart: bool = False) -> np.ndarray:
+    """Random starts and goals, as states, ``count`` x 2: each goal is another place than its start.
+
+    They are connected where the world can tell without a search. If they are to be ``apart``, no two have the same
+    start and no two the same goal.
+    """
+    found = np.empty((0, 2), np.int64)
+    for _ in range(_ROUNDS):
+        drawn = world.random_states(2 * max(count, 512), random).reshape(-1, 2)
+        found = np.concatenate([found, drawn[world.plausible(drawn, np.inf)]])
+        for end in (0, 1) if apart else ():
+            found = found[np.sort(np.unique(found[:, end], return_index=True)[1])]
+        if len(found) >= count:
+            return found[:count]
+    if apart and len(found):
+        raise WorldError(f"there is no room for {count:,} units that never share a cell; take fewer")
+    raise WorldError("no two places of this world are connected, so nobody has anywhere to go")
 
 
 def histogram(times: Sequence[float] | np.ndarray, frame: float | None = None) -> list[tuple[float, float, int]]:

@@ -322,7 +322,7 @@ def draw_crowd(
     return whole
 
 
-def draw_film(world: Grid, film: Sequence[np.ndarray], *, size: int = 480) -> list[Any]:
+def draw_film(world: Grid, film: Sequence[np.ndarray], *, size: int = 512) -> list[Any]:
     """Small pictures of a grid, one for each entry of ``film``, in which every unit is a spot; see ``save_film``."""
     Image, _, _ = require()
     at_least(16, size, "a picture's size is a whole number of pixels", 20_000)

@@ -41,8 +41,8 @@ examples:
   timebound crowd caves.map -a 'knn-lrta*' --database caves.db --threads 2
   timebound crowd caves.map --frame-expansions 20000 --ticks 500 --json
 
-With --frame-expansions the same seed gives the same walks on any machine. Ctrl-C
-ends a run with the table, and the pictures, of the ticks that there were.""",
+With --frame-expansions the same seed gives the same walks on any machine.
+Ctrl-C ends a run with the table, and the pictures, of the ticks there were.""",
     )
     parser.add_argument("map", metavar="MAP", help=".map, image, .npy, ROS .yaml or .gr")
     parser.add_argument("--agents", type=whole, default=1000, metavar="N", help="how many units, default 1000")
