@@ -169,6 +169,18 @@ def test_what_is_kept_for_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert small().trails == []
 
 
+def test_orders_for_nobody() -> None:
+    """A game that has found nobody to send need not ask whether there is anybody."""
+    fleet = tb.Fleet(tb.Grid(FREE), "tb-wa*", frame_expansions=10)
+    for none in ([], np.zeros(0, np.int64), ()):
+        assert fleet.add(none, (0, 0)).tolist() == fleet.add(none, none).tolist() == []
+        fleet.send(none, (0, 0))
+        fleet.send(none, none)
+        fleet.place(none, none)
+        fleet.cancel(none)
+    assert (len(fleet), fleet.tick(), fleet.active) == (0, 0, 0)
+
+
 @pytest.mark.once
 @given(
     times=st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=50),

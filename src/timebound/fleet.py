@@ -357,6 +357,8 @@ class Fleet:
         return not hasattr(self.world, "shape")
 
     def _goals(self, goals: Any, count: int) -> list[int]:
+        if not count and np.size(goals) == 0:
+            return []  # an empty list would be taken for one point
         one = np.ndim(goals) == (0 if self._flat() else 1) if not isinstance(goals, str) else True
         if one and not (isinstance(goals, (list, np.ndarray)) and self._flat()):
             states = [self.world.state_of(goals, "goal")] * count
@@ -582,6 +584,8 @@ class Fleet:
     def _agents(self, ids: Any) -> list[int]:
         """Ids as whole numbers, every one checked before anything is done."""
         given = np.atleast_1d(np.asarray(ids))
+        if given.shape == (0,):
+            return []  # of an empty list NumPy makes numbers with a point
         if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
             raise Error(f"ids are whole numbers as add() gave them, not {shown(ids)}")
         known = given[(given >= 0) & (given < self._count)]
