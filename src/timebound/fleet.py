@@ -26,6 +26,7 @@ from .kernels.native import Kind, Shelf, kind_of
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import new_record
 from .text import shown
+from .worlds.grid import Grid
 from .worlds.protocol import World
 
 __all__ = ["Fleet", "FleetStats"]
@@ -43,6 +44,7 @@ _WAKES = 64  # agents that may begin to search again in one tick, after an edit:
 _TIMED = 4096  # ticks whose durations are kept
 _IN_PYTHON = 40_000  # nanoseconds of a frame that are kept for what is done before and after the kernels
 _MOST_WEIGHT = 1000
+_FINE = 20  # binary digits of credit
 _FEW = 64  # agents that one thread serves faster than two
 
 
@@ -66,8 +68,9 @@ class FleetStats:
 class _Crew:
     """Agents that share compiled code: what they hold is on one shelf, and they take turns in one order."""
 
-    def __init__(self, number: int, view: Any, kind: Kind) -> None:
+    def __init__(self, number: int, view: Any, kind: Kind, least: int) -> None:
         self.number = number
+        self.least = least  # expansions that each of them asks for in a tick
         self.view = view
         self.views = Shelf(kind_of(view))
         self.views.put(0, view)
@@ -79,7 +82,7 @@ class _Crew:
         self._listed: set[int] = set()  # the same, by name
         self.active = 0
         self.cursor = 0  # whose turn is next
-        self.least = 1  # expansions that the neediest of them asks for in a tick
+        self.credit = 0  # expansions saved up, in fixed point
         self.weights = 0  # of those on their way
         self.heaviest = 1
 
@@ -119,8 +122,8 @@ class Fleet:
     ``frame_ms`` is what a tick may take, in milliseconds; ``frame_expansions`` what all agents together may expand in
     one, and then the same calls give the same moves on any machine, with any number of threads. Each agent on its way
     has an equal share of it (``priority`` times that), and makes one move per tick. Where the frame is too small for
-    all, they take turns, and no agent starves: with E expansions per frame, n agents of one algorithm that need u each
-    are served at least every ``ceil(n u / E)`` ticks, and with c algorithms mixed at least every c times that.
+    all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, one that
+    may expand u states in a tick is served at least every ``ceil(W u / E) + c`` ticks of E expansions.
 
     >>> import numpy as np
     >>> import timebound as tb
@@ -146,6 +149,7 @@ class Fleet:
     ) -> None:
         check_world(world)
         self.world = world
+        self._cells = isinstance(world, Grid)  # points are pairs of numbers
         self.spec = parse_spec(spec)
         self.database = database
         if frame_ms is not None and frame_expansions is not None:
@@ -159,7 +163,7 @@ class Fleet:
         self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
         self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
         self._frame, self._turn = new_record(loop.FRAME), np.zeros(2, np.int64)
-        self._crews: dict[tuple[int, Kind], _Crew] = {}
+        self._crews: dict[tuple[int, Kind, int], _Crew] = {}
         self._episodes: Any = np.zeros(0, loop.EPISODE)
         self._points, self._moved = np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
         self._seats, self._proved = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -214,7 +218,7 @@ class Fleet:
         if chosen is not self.spec or database is not None:
             self._check(chosen, held)
         weight = countable("priority, the shares of a frame that an agent has,", priority, _MOST_WEIGHT)
-        here = self._states(starts, "start", self.world.state_of)
+        here = self._states(starts, "start")
         there = self._goals(goals, len(here))
         ids = np.zeros(len(here), np.int64)
         for n, (start, goal) in enumerate(zip(here, there, strict=True)):
@@ -284,17 +288,17 @@ class Fleet:
         kind = kind_of(state)
         if crew is None or crew.shelf.kind is not kind:
             view = self.world.view_for(int(self._episodes["goal"][k]))
-            key = id(view), kind
+            least = self._least(self._specs[k][0])
+            key = id(view), kind, least
             fresh = self._crews.get(key)
             if fresh is None:
-                fresh = self._crews[key] = _Crew(len(self._crews), view, kind)
+                fresh = self._crews[key] = _Crew(len(self._crews), view, kind, least)
             if crew is not None:
                 self._leave_seat(k)
             self._crew_of[k] = crew = fresh
             self._episodes["crew"][k] = crew.number
             self._seats[k] = crew.seat()
             crew.join(k)
-            crew.least = max(crew.least, self._least(*self._specs[k]))
         crew.shelf.put(int(self._seats[k]), state)
 
     def _leave_seat(self, k: int) -> None:
@@ -327,9 +331,9 @@ class Fleet:
         most = min(self._most, self.frame_expansions or UNLIMITED)
         check_refusal(spec, self.world, Budget(expansions=None if most == UNLIMITED else most))
 
-    def _least(self, spec: Spec, database: Any) -> int:
+    def _least(self, spec: Spec) -> int:
         """How many expansions an agent needs in a tick for its whole lookahead; 1 if it can do with any number."""
-        unfit, least = spec.algorithm.unfit, 1
+        unfit, least = spec.algorithm.unfit, 1  # asked again for every agent: it is quick where it says 1 at once
         if unfit is None:
             return 1
         most = min(self._most, self.frame_expansions or UNLIMITED)
@@ -344,32 +348,30 @@ class Fleet:
                 low = middle
         return high
 
-    def _states(self, points: Any, what: str, state_of: Any) -> list[int]:
+    def _states(self, points: Any, what: str) -> list[int]:
         """The states of many points, every one checked before anything is done."""
-        if isinstance(points, np.ndarray):
-            points = points.tolist() if points.ndim > 1 or not self._flat() else points
         if isinstance(points, (str, bytes)) or not isinstance(points, (Sequence, np.ndarray)):
             raise ProblemError(f"{what}s are a sequence of points, not {shown(points)}")
-        return [state_of(point, f"{what} of agent {n}") for n, point in enumerate(points)]
-
-    def _flat(self) -> bool:
-        """Whether a point is one number or name, not a pair of numbers."""
-        return not hasattr(self.world, "shape")
+        listed = points.tolist() if isinstance(points, np.ndarray) else points
+        return [self.world.state_of(point, f"{what} of agent {n}") for n, point in enumerate(listed)]
 
     def _goals(self, goals: Any, count: int) -> list[int]:
-        one = np.ndim(goals) == (0 if self._flat() else 1) if not isinstance(goals, str) else True
-        if one and not (isinstance(goals, (list, np.ndarray)) and self._flat()):
-            states = [self.world.state_of(goals, "goal")] * count
-        else:
-            states = self._states(goals, "goal", self.world.state_of)
+        """A state for each of so many agents: of one point for all, or of one for each."""
+        try:
+            self.world.place_of(goals, "goal")
+            return [self.world.state_of(goals, "goal")] * count
+        except ProblemError as problem:
+            listed = isinstance(goals, (Sequence, np.ndarray)) and not isinstance(goals, (str, bytes))
+            # One point that is wrong, not many.
+            if not listed or (self._cells and len(goals) and all(np.ndim(part) == 0 for part in goals)):
+                raise problem from None
+        states = self._states(goals, "goal")
         if len(states) != count:
             raise ProblemError(f"there are {len(states)} goals for {count} agents; give one for each, or one for all")
         return states
 
     def _point(self, state: int) -> Any:
-        if self._flat():
-            return state, 0
-        return self.world.point_of(state)
+        return self.world.point_of(state) if self._cells else (state, 0)
 
     # --- one frame ----------------------------------------------------------------------------------------------------
 
@@ -380,8 +382,7 @@ class Fleet:
         self._moved[: self._count] = False
         changes = self.world.changes
         changes.catch_up()
-        if self._edits != int(changes.edited[0]):
-            self._hear_of_edits()
+        self._hear_of_edits()
         for _ in range(min(_WAKES, len(self._wakes))):
             self._wake(self._wakes.popleft())
         for crew in self._crews.values():
@@ -410,35 +411,44 @@ class Fleet:
         return moved
 
     def _spend(self, frame: int, faults: list[str]) -> int:
-        """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts."""
-        crews = [crew for crew in self._crews.values() if crew.active]
-        # Each is first in its turn, and then gets at least what one agent needs.
-        first = self._number % len(crews) if crews else 0
-        total, weights = 0, sum(crew.weights for crew in crews)
-        for crew in crews[first:] + crews[:first]:
-            left = frame - total
-            part = left * crew.weights // weights if weights > crew.weights else left
-            weights -= crew.weights
-            share = max(crew.least, part // max(1, crew.weights))
-            each = min(frame, share * crew.heaviest)
-            part = min(left, max(part, each))
-            waiting = crew.members
-            while waiting and part >= each:
-                some = min(waiting, part // each, crew.members - crew.cursor)
-                spent = self._serve(crew, crew.cursor, crew.cursor + some, share, 0, faults)
-                total, part, waiting = total + spent, part - spent, waiting - some
-                crew.cursor = (crew.cursor + some) % max(1, crew.members)
+        """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts.
+
+        Each crew saves up its part of every frame until that is enough for an agent (deficit round robin). What is left
+        in the end is for those who have not had their turn.
+        """
+        crews = self._in_turn()
+        weights, total = sum(crew.weights for crew in crews), 0
+        waiting = {crew.number: crew.members for crew in crews}
+        for crew in crews:
+            crew.credit += ((frame * crew.weights) << _FINE) // weights
+        for saved in (True, False):
+            for crew in crews:
+                share = max(crew.least, frame // weights)
+                each = min(frame, share * crew.heaviest)
+                part = min(frame - total, crew.credit >> _FINE) if saved else frame - total
+                while waiting[crew.number] and part >= each:
+                    some = min(waiting[crew.number], part // each, crew.members - crew.cursor)
+                    spent = self._serve(crew, crew.cursor, crew.cursor + some, share, 0, faults)
+                    total, part = total + spent, part - spent
+                    crew.credit -= min(crew.credit, spent << _FINE)
+                    waiting[crew.number] -= some
+                    crew.cursor = (crew.cursor + some) % crew.members
+                crew.credit = min(crew.credit, max(frame, each) << _FINE)
         return total
+
+    def _in_turn(self) -> list[_Crew]:
+        """The crews that have somebody on the way, another one first in each tick."""
+        crews = [crew for crew in self._crews.values() if crew.active]
+        first = self._number % len(crews) if crews else 0
+        return crews[first:] + crews[:first]
 
     def _hurry(self, began: int, faults: list[str]) -> int:
         """A tick of a frame that is counted in milliseconds."""
         assert self.frame_ms is not None
         # Kernels read the same clock (see ``jit.now_ns``).
         deadline = began + max(1, round(self.frame_ms * 1e6) - _IN_PYTHON)
-        crews = [crew for crew in self._crews.values() if crew.active]
-        first = self._number % len(crews) if crews else 0
         total = 0
-        for crew in crews[first:] + crews[:first]:
+        for crew in self._in_turn():
             waiting, share = crew.members, max(crew.least, int(self._share))
             while waiting and time.perf_counter_ns() < deadline:
                 some = min(waiting, crew.members - crew.cursor)
@@ -524,7 +534,9 @@ class Fleet:
     # --- edits --------------------------------------------------------------------------------------------------------
 
     def _hear_of_edits(self) -> None:
-        """The world has changed: goals may have been blocked or opened, and what was out of reach may not be."""
+        """If the world has changed, goals may have been blocked or opened, and what was out of reach may not be."""
+        if self._edits == int(self.world.changes.edited[0]):
+            return
         self._edits = int(self.world.changes.edited[0])
         status, goals = self._episodes["status"][: self._count], self._episodes["goal"][: self._count]
         is_open = self.world.are_open(goals)
@@ -560,7 +572,7 @@ class Fleet:
     def place(self, ids: Any, points: Any) -> None:
         """Put agents elsewhere: a teleport, a knock-back. They go on from there."""
         agents = self._agents(ids)
-        states = self._states(points, "point", self.world.state_of)
+        states = self._states(points, "point")
         if len(states) != len(agents):
             raise ProblemError(f"there are {len(states)} points for {len(agents)} agents")
         for k, state in zip(agents, states, strict=True):
@@ -584,6 +596,7 @@ class Fleet:
         given = np.atleast_1d(np.asarray(ids))
         if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
             raise Error(f"ids are whole numbers as add() gave them, not {shown(ids)}")
+        given = given.astype(np.int64)  # an empty list has no type
         known = given[(given >= 0) & (given < self._count)]
         if len(known) < len(given) or (self._episodes["status"][known] == _CANCELLED).any():
             wrong = next(int(k) for k in given if not 0 <= k < self._count or self._episodes["status"][k] == _CANCELLED)
@@ -597,11 +610,12 @@ class Fleet:
     @property
     def positions(self) -> np.ndarray:
         """Where each agent is, by id: (row, col), or a node's number. Not a copy; rows of cancelled agents stay."""
-        return self._points[: self._count, 0] if self._flat() else self._points[: self._count]
+        return self._points[: self._count] if self._cells else self._points[: self._count, 0]
 
     @property
     def statuses(self) -> np.ndarray:
         """By id, not a copy: 0 on its way, 1 reached, 2 unreachable as the world is now, 3 stopped, 99 cancelled."""
+        self._hear_of_edits()
         return self._episodes["status"][: self._count]
 
     @property
@@ -610,12 +624,19 @@ class Fleet:
         return self._moved[: self._count]
 
     @property
+    def costs(self) -> np.ndarray:
+        """By id: what its moves have cost."""
+        return self._episodes["cost"][: self._count] + self._episodes["cost_rest"][: self._count]
+
+    @property
     def active(self) -> int:
         """How many agents are on their way."""
+        self._hear_of_edits()
         return sum(crew.active for crew in self._crews.values()) + len(self._wakes)
 
     def status(self, agent: int) -> str:
         """``active``, ``reached``, ``unreachable`` (in the world as it is now) or ``cancelled``."""
+        self._hear_of_edits()
         return _STATUS[int(self._episodes["status"][self._agents(agent)[0]])]
 
     def __len__(self) -> int:
