@@ -8,7 +8,6 @@ from typing import Any
 
 import networkx
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,7 +58,7 @@ def check(twin: Any, before: list[Any], after: list[Any], crossing: bool) -> Non
 
 
 def crowded(world: Any, twin: Any, start: Any, most: int, random: np.random.Generator) -> list[naive.Unit]:
-    """Some units at random, all apart: with wishes that are legal, or not; with goals, or without; some that are fixed."""
+    """Some units at random, all apart: with legal wishes, others or none; with goals or without; some are fixed."""
     states = sorted(reachable(twin, start))
     count = int(random.integers(1, min(most, len(states)) + 1))
     units = []
@@ -203,7 +202,6 @@ def test_everybody_arrives(
         left -= {k for k in left if units.position[k] == units.goal[k]}
         if not left:
             break
-        raise_priorities(units, n)
         for k in range(n):
             units.role[k] = PARKED if parking and k not in left else WALKING
             units.wish[k] = -1 if units.role[k] == PARKED else ways[k][int(units.position[k])]
@@ -211,6 +209,7 @@ def test_everybody_arrives(
         before = [world.point_of(int(s)) for s in units.position]
         check(twin, before, [world.point_of(int(s)) for s in units.next], crossing)
         units.position[:] = units.next
+        raise_priorities(units, n)
     assert not left
 
 
@@ -311,7 +310,6 @@ class Walkers:
 
     def tick(self, tick: int, rule: Callable[..., None] = inherit) -> None:
         units, view = self.units, self.world.view
-        raise_priorities(units, self.n)
         there = units.position[:, None] + self.offsets
         costs = np.take_along_axis(self.costs, there, 1) + np.where(np.arange(8) < 4, view.cardinal, view.diagonal)
         legal = view.moves[units.position][:, None] >> np.arange(8) & 1
@@ -320,6 +318,7 @@ class Walkers:
         inherit(view, self.crowd, units, self.n, tick, 1, False)
         self.check(there, legal)
         units.position[:] = units.next
+        raise_priorities(units, self.n)
         self.arrived |= units.position == units.goal
 
     def check(self, there: np.ndarray, legal: np.ndarray) -> None:

@@ -1,7 +1,7 @@
 """Priority inheritance with backtracking, recursive, from Algorithm 1 of Okumura et al. 2022; and the plain wait rule.
 
-Worlds and states are those of ``worlds``. Where the paper leaves the order of a unit's cells open among equals, it is as
-the library documents it: cells in which no other stands first, then by lots, then by the number of the cell.
+Worlds and states are those of ``worlds``. Where the paper leaves the order of a unit's cells open among equals, it is
+as the library documents it: cells in which no other stands first, then by lots, then by the number of the cell.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def plain_wait(world: Any, units: Sequence[Unit], crossing: bool = False) -> lis
         if not any(
             there == wish or (not crossing and crosses(world, here, wish, units[k].position, there))
             for k, there in enumerate(after)
-            if k != i
+            if k != i and there is not None
         ):
             after[i] = wish
 

@@ -61,7 +61,7 @@ MOST_PRIORITY = 1 << 40  # the largest base priority, up or down: it and all tha
 
 _UNASKED, _UNRANKED = -2, -1  # a unit that has tried nothing yet; one that has tried its wish
 _ROOM = 10  # cells of a unit's ranking that are sorted at a time; on a grid that is all of them
-_DIGIT = 256
+_DIGITS = 256  # of a priority, sorted byte by byte
 
 
 class Units(NamedTuple):
@@ -79,9 +79,8 @@ class Units(NamedTuple):
 class Crowd(NamedTuple):
     """Room to work in, for so many units; what is in it means nothing between ticks."""
 
-    order: np.ndarray  # int64[capacity]: the units, the highest priority first
-    spare: np.ndarray  # int64[capacity]: for sorting
-    counts: np.ndarray  # int64[256]: the same
+    order: np.ndarray  # int64[2 * capacity]: the units, the highest priority first, in one half or the other
+    counts: np.ndarray  # int64[256]: for sorting
     table: np.ndarray  # int64[2 << k]: by the hash of a state, the state, and claimed by << 32 | who stands there
     used: np.ndarray  # int64[2 * capacity]: the places of the table in use, to be emptied
     in_use: np.ndarray  # int64[1]: how many of them
@@ -120,9 +119,8 @@ def new_crowd(capacity: int) -> Crowd:
     """
     places = 1 << max(4, (4 * capacity - 1).bit_length())  # a unit uses two at most: where it is, where it goes
     return Crowd(
-        order=reserved(capacity),
-        spare=reserved(capacity),
-        counts=np.zeros(_DIGIT, np.int64),
+        order=reserved(2 * capacity),
+        counts=np.zeros(_DIGITS, np.int64),
         table=reserved(2 * places),
         used=reserved(2 * capacity),
         in_use=np.zeros(1, np.int64),
@@ -137,8 +135,9 @@ def new_crowd(capacity: int) -> Crowd:
 
 @kernel
 def raise_priorities(units, n):
-    """Once per tick, before ``inherit``: who is on its way gains one; who is at its goal, or has none, begins anew.
+    """Once per tick: who is on its way gains one; who is at its goal, is parked or has no goal begins anew.
 
+    It is for the end of a tick, when all have moved and before any gets another goal: else it goes unseen who arrived.
     So a unit's priority is the one it was given, plus the ticks since it was last at a goal. A unit that was given 100
     more than others goes before those that have been on their way for up to 100 ticks longer, and no more than that:
     whoever waits long enough is first in the end.
@@ -160,10 +159,10 @@ def inherit(world, crowd, units, n, tick, seed, crossing):
     unit with the lower number is first.
     """
     count = _gather(crowd, units, n)
-    order = _sort(crowd, units, count)
+    first = _sort(crowd, units, count)
     luck = _mixed((seed ^ (seed >> 31)) & 0x7FFFFFFF, tick)
     for k in range(count):
-        i = order[at(k)]
+        i = crowd.order[at(first + k)]
         if units.next[at(i)] < 0:
             _push_through(world, crowd, units, i, luck, crossing)
 
@@ -176,9 +175,9 @@ def plain_wait(world, crowd, units, n, crossing):
     other's cells, two or more in a ring, wait for ever.
     """
     count = _gather(crowd, units, n)
-    order = _sort(crowd, units, count)
+    first = _sort(crowd, units, count)
     for k in range(count):
-        i = order[at(k)]
+        i = crowd.order[at(first + k)]
         if units.next[at(i)] < 0:
             _queue_up(world, crowd, units, i, crossing)
 
@@ -247,30 +246,34 @@ def _gather(crowd, units, n):
 
 @inlined
 def _sort(crowd, units, count):
-    """The listed units by their priorities, the highest first and equals as they are: byte by byte."""
-    here = crowd.order
-    there = crowd.spare
-    if count == 0:
-        return here
-    top = units.priority[at(here[0])]
-    low = top
-    for k in range(1, count):
-        top = max(top, units.priority[at(here[at(k)])])
-        low = min(low, units.priority[at(here[at(k)])])
+    """Sort the listed units by their priorities, the highest first and equals as they are; returns where the first is.
+
+    By one byte of the priority after the other, from one half of ``order`` to the other and back.
+    """
+    here = 0
+    there = crowd.order.shape[0] >> 1
+    top = np.int64(0)
+    low = np.int64(0)
+    for k in range(count):
+        priority = units.priority[at(crowd.order[at(k)])]
+        top = priority if k == 0 else max(top, priority)
+        low = priority if k == 0 else min(low, priority)
     shift = 0
     while shift < 63 and (top - low) >> shift > 0:
-        for digit in range(_DIGIT):
+        for digit in range(_DIGITS):
             crowd.counts[at(digit)] = 0
         for k in range(count):
-            crowd.counts[at(((top - units.priority[at(here[at(k)])]) >> shift) & (_DIGIT - 1))] += 1
+            behind = top - units.priority[at(crowd.order[at(here + k)])]
+            crowd.counts[at((behind >> shift) & (_DIGITS - 1))] += 1
         before = 0
-        for digit in range(_DIGIT):
+        for digit in range(_DIGITS):
             these = crowd.counts[at(digit)]
             crowd.counts[at(digit)] = before
             before += these
         for k in range(count):
-            digit = ((top - units.priority[at(here[at(k)])]) >> shift) & (_DIGIT - 1)
-            there[at(crowd.counts[at(digit)])] = here[at(k)]
+            i = crowd.order[at(here + k)]
+            digit = ((top - units.priority[at(i)]) >> shift) & (_DIGITS - 1)
+            crowd.order[at(there + crowd.counts[at(digit)])] = i
             crowd.counts[at(digit)] += 1
         here, there = there, here
         shift += 8
