@@ -61,6 +61,8 @@ MOST_PRIORITY = 1 << 40  # the largest base priority, up or down: it and all tha
 
 _UNASKED, _UNRANKED = -2, -1  # a unit that has tried nothing yet; one that has tried its wish
 _ROOM = 10  # cells of a unit's ranking that are sorted at a time; on a grid that is all of them
+# The direction of a step on a grid, by 3 * (rows down) + (columns to the right) + 4; in the middle a bit that is not set.
+_TOWARDS = np.array([5, 0, 4, 3, 8, 1, 7, 2, 6], np.int64)
 _DIGITS = 256  # of a priority, sorted byte by byte
 
 
@@ -281,6 +283,26 @@ def _sort(crowd, units, count):
 
 
 @generic
+def is_step(world, s, t):
+    """Whether a unit can step from ``s`` to ``t``."""
+
+
+@is_step.on(GridView, TerrainView)
+def _is_grid_step(world, s, t):
+    step = t - s
+    down = np.int64(step > world.width >> 1) - np.int64(step < -(world.width >> 1))
+    right = step - down * world.width
+    if abs(right) > 1:
+        return False
+    return (np.int64(world.moves[at(s)]) >> _TOWARDS[at(3 * down + right + 4)]) & 1 != 0
+
+
+@is_step.on(GraphView, PuzzleView)
+def _is_linked_step(world, s, t):
+    return cost_between(world, s, t) >= 0
+
+
+@generic
 def across(world, s, t):
     """The ends of the step that crosses the one from ``s`` to ``t``; -1, -1 if none does."""
 
@@ -300,8 +322,8 @@ def _nothing_across(world, s, t):
 
 
 @inlined
-def _open(world, crowd, units, i, s, t, crossing):
-    """The place of ``t`` in the table, if unit ``i`` may go there from ``s`` for all that is decided; else -1."""
+def _unclaimed(crowd, units, i, s, t):
+    """The place of ``t`` in the table, if nobody will be there and going there from ``s`` is no swap; else -1."""
     place = _find(crowd, t)
     word = crowd.table[at(2 * place + 1)]
     if word >> 32 != 0:
@@ -309,7 +331,14 @@ def _open(world, crowd, units, i, s, t, crossing):
     other = word - 1
     if other >= 0 and other != i and units.next[at(other)] == s:
         return -1
-    if not crossing and t != s:
+    return place
+
+
+@inlined
+def _open(world, crowd, units, i, s, t, crossing):
+    """The place of ``t`` in the table, if unit ``i`` may go there from ``s`` for all that is decided; else -1."""
+    place = _unclaimed(crowd, units, i, s, t)
+    if place >= 0 and not crossing and t != s:
         a, b = across(world, s, t)
         if a >= 0:
             other = _stander(crowd, _find(crowd, a))
@@ -325,7 +354,7 @@ def _open(world, crowd, units, i, s, t, crossing):
 def _wish(world, crowd, units, i, s, crossing):
     """The place in the table of what a unit wishes for, if that is a legal step and open to it; else -1."""
     t = units.wish[at(i)]
-    if t < 0 or (t != s and cost_between(world, s, t) < 0):
+    if t < 0 or (t != s and not is_step(world, s, t)):
         return -1
     return _open(world, crowd, units, i, s, t, crossing)
 
@@ -369,7 +398,7 @@ def _next_cell(world, crowd, units, depth, i, s, luck, crossing):
     while True:
         k = crowd.cursor[at(depth)]
         if k in (_UNRANKED, _ROOM):
-            _rank(world, crowd, units, depth, i, s, luck, crossing)
+            _rank(world, crowd, units, depth, i, s, luck)
             k = np.int64(0)
         if k == crowd.ranked[at(depth)]:
             return np.int64(-1), s
@@ -381,10 +410,10 @@ def _next_cell(world, crowd, units, depth, i, s, luck, crossing):
 
 
 @inlined
-def _rank(world, crowd, units, depth, i, s, luck, crossing):
-    """Sort the best of the cells that a unit may go to, its wish apart; those after the last it had, if it had any.
+def _rank(world, crowd, units, depth, i, s, luck):
+    """Sort the best of the cells that nobody claims, the unit's wish apart; those after the last it had, if it had any.
 
-    What is closed to it now stays so while it is asked: cells once claimed stay claimed.
+    Cells once claimed stay claimed: who gives one up does so because the one that stands there stays.
     """
     first = depth * _ROOM
     end = at(first + _ROOM - 1)
@@ -406,7 +435,7 @@ def _rank(world, crowd, units, depth, i, s, luck, crossing):
             there = moved(world, here, way)
         if t == units.wish[at(i)]:
             continue
-        place = _open(world, crowd, units, i, s, t, crossing)
+        place = _unclaimed(crowd, units, i, s, t)
         if place < 0:
             continue
         h = np.int64(guess(world, target, t, there)) if goal >= 0 else np.int64(0)
@@ -485,7 +514,7 @@ def _queue_up(world, crowd, units, first, crossing):
         _claim(crowd, _find(crowd, s), s, other)
         crowd.stack[at(depth)] = other
         t = units.wish[at(other)]
-        if t < 0 or t == s or cost_between(world, s, t) < 0:
+        if t < 0 or t == s or not is_step(world, s, t):
             break
         other = _stander(crowd, _find(crowd, t))
         if other < 0 or units.next[at(other)] >= 0:
