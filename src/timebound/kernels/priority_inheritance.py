@@ -61,7 +61,7 @@ MOST_PRIORITY = 1 << 40  # the largest base priority, up or down: it and all tha
 
 _UNASKED, _UNRANKED = -2, -1  # a unit that has tried nothing yet; one that has tried its wish
 _ROOM = 10  # cells of a unit's ranking that are sorted at a time; on a grid that is all of them
-# The direction of a step on a grid, by 3 * (rows down) + (columns to the right) + 4; in the middle a bit that is not set.
+# The direction of a step on a grid, by 3 * rows down + columns to the right + 4; in the middle a bit that is never set.
 _TOWARDS = np.array([5, 0, 4, 3, 8, 1, 7, 2, 6], np.int64)
 _DIGITS = 256  # of a priority, sorted byte by byte
 
