@@ -10,6 +10,9 @@ The budget bounds what is expanded to choose a move; expansions made while learn
 apart, as the papers do.
 
 ``decide`` says what to do; whether a move is legal and within its budget is judged here, for every algorithm alike.
+
+Between two ticks the goal may move (``send_to``), or the agent be put elsewhere (``put_at``). An algorithm may have
+texts for ``retarget`` and ``displaced`` that keep what still holds; one that has none gets a new planner from Python.
 """
 
 from __future__ import annotations
@@ -21,7 +24,22 @@ from .paths import add_exactly
 from .ticks import Tick, rest, stride, tired
 from .views import length, waiting
 
-__all__ = ["EPISODE", "NEEDS_ROOM", "NOT_YET", "NO_WAY", "decide", "one_step", "run"]
+__all__ = [
+    "AT_ONCE",
+    "EPISODE",
+    "NEEDS_ROOM",
+    "NOT_YET",
+    "NO_WAY",
+    "decide",
+    "displaced",
+    "note_ends",
+    "one_step",
+    "put_at",
+    "relocate",
+    "retarget",
+    "run",
+    "send_to",
+]
 
 EPISODE = np.dtype(
     [
@@ -53,6 +71,8 @@ NO_WAY = -1
 NEEDS_ROOM = -2
 NOT_YET = -3  # it has taken long; call again
 
+AT_ONCE = 32  # expansions that ``retarget`` may make, between two ticks
+
 _TICKS = 64  # between two looks at the clock, if they are short
 
 
@@ -63,6 +83,84 @@ def decide(algorithm, world, s, tick):
     Returns how many states are ready in ``route``, or NO_WAY, or NEEDS_ROOM or NOT_YET to be called again in the same
     tick.
     """
+
+
+@generic
+def retarget(algorithm, world, s, goal, tick):
+    """The goal is ``goal`` from now on, and the agent stands at ``s``: keep what still holds.
+
+    Returns False if nothing of it can be used, and a new planner is to be made; that is so for an algorithm without a
+    text. It may be asked for thousands of agents between two frames, so it takes a constant time, however much there
+    is: longer work is done in the ticks that follow, by ``decide``. It may expand ``tick.limit`` states, which are
+    counted as expanded while learning. What was planned is dropped, and what had been paused in the middle of a tick:
+    expansions that it made stay counted. ``world`` is the view for the new goal.
+    """
+
+
+@retarget.otherwise
+def _keeps_nothing(algorithm, world, s, goal, tick):
+    return False
+
+
+@generic
+def displaced(algorithm, world, s):
+    """The agent has been put to ``s``: pushed, knocked back, teleported. Go on from there.
+
+    Returns False if that cannot be done, and a new planner is to be made; as ``retarget`` in all else.
+    """
+
+
+@displaced.otherwise
+def _cannot_go_on(algorithm, world, s):
+    return False
+
+
+@inlined
+def send_to(world, algorithm, episode, goal, clock):
+    """Give an agent another goal, between two ticks; ``world`` is the view for it.
+
+    Returns False if the caller must make a new planner for that goal before the next tick. The books go on. Whoever has
+    used up its moves stays where it is.
+    """
+    if goal == episode.goal:
+        return True
+    _stand_at(episode, episode.position, goal)
+    return retarget(algorithm, world, episode.position, goal, Tick(np.int64(AT_ONCE), np.int64(0), clock))
+
+
+@inlined
+def put_at(world, algorithm, episode, s):
+    """Put an agent elsewhere, between two ticks. Returns False if the caller must make a new planner.
+
+    That is no move: it costs nothing and is not written into the trail. The state where it stands now is to be the
+    first of a new one, which is for the caller to see to.
+    """
+    if s == episode.position:
+        return True
+    _stand_at(episode, s, episode.goal)
+    return displaced(algorithm, world, s)
+
+
+@inlined
+def _stand_at(episode, s, goal):
+    episode.position = s
+    episode.goal = goal
+    episode.pending = 0
+    if episode.status <= UNREACHABLE:
+        episode.status = REACHED if s == goal else ACTIVE
+
+
+@kernel
+def relocate(world, algorithm, episode, s, goal, clock):
+    """For Python: ``put_at`` and ``send_to``. Returns False if a new planner must be made."""
+    stays = put_at(world, algorithm, episode[0], s)
+    return send_to(world, algorithm, episode[0], goal, clock) and stays
+
+
+@kernel
+def note_ends(episode, s, goal):
+    """The same for the books alone, where there is no planner that could take note."""
+    _stand_at(episode[0], s, goal)
 
 
 @inlined
