@@ -74,6 +74,7 @@ class Grid:
 
     table = "dense"
     undirected = True
+    goal_views = False
 
     def __init__(
         self,
