@@ -308,3 +308,100 @@ def test_more_agents_than_there_were_rows_for() -> None:
         fleet.tick()
     walk(fleet)
     assert fleet.positions.tolist() == [list(goal) for goal in goals]
+
+
+# --- units that do not stand in each other ----------------------------------------------------------------------------
+
+
+def check_apart(fleet: tb.Fleet, before: np.ndarray) -> None:
+    """No two in one cell, no two have swapped, every step legal."""
+    there = [status != 99 for status in fleet.statuses]
+    now = [tuple(place) for place in fleet.positions[there].tolist()]
+    then = [tuple(place) for place in before[there].tolist()]
+    assert len(set(now)) == len(now), "two in one cell"
+    steps = {(a, b) for a, b in zip(then, now, strict=True) if a != b}
+    assert not any((b, a) in steps for a, b in steps), "two have swapped"
+    for step in steps:
+        tb.validate(fleet.world, step)
+
+
+@given(seed=st.integers(0, 1000), spec=st.sampled_from(REAL_TIME), agents=st.integers(2, 20))
+def test_units_keep_apart_and_arrive(seed: int, spec: str, agents: int) -> None:
+    """On open ground every step lies on a cycle, so priority inheritance brings everybody home."""
+    random = np.random.default_rng(seed)
+    world = tb.Grid(np.ones((6, 7), bool))
+    if companion(spec, world):
+        return  # its database is for another map
+    cells = [(row, col) for row in range(6) for col in range(7)]
+    starts = [cells[k] for k in random.permutation(len(cells))[:agents]]
+    goals = [cells[k] for k in random.permutation(len(cells))[:agents]]
+    fleet = tb.Fleet(world, spec, frame_expansions=2000, collisions=True, seed=seed)
+    ids = fleet.add(starts, goals)
+    for _ in range(2000):
+        before = fleet.positions.copy()
+        fleet.tick()
+        check_apart(fleet, before)
+        if not fleet.active:
+            break
+    assert fleet.positions[ids].tolist() == [list(goal) for goal in goals]
+    assert all(fleet.status(int(k)) == "reached" for k in ids)
+
+
+@given(seed=st.integers(0, 1000))
+def test_units_keep_apart_whatever_happens(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    world = tb.Grid(np.ones((7, 7), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=30, collisions=True)
+
+    def empty() -> tuple[int, int]:
+        taken = {tuple(place) for place in fleet.positions[fleet.statuses != 99].tolist()}
+        cells = [cell for cell in map(tuple, np.argwhere(world.free).tolist()) if cell not in taken]
+        return cells[random.integers(len(cells))]
+
+    known: list[int] = []
+    for _ in range(30):
+        what = random.integers(7)
+        if len(known) < 4 or (what == 0 and len(known) < 25):
+            spec = ["tb-wa*", "lrta*", "rtaa*"][random.integers(3)]
+            known.append(int(fleet.add([empty()], empty(), spec=spec, priority=int(random.integers(1, 4)))[0]))
+        elif what == 1:
+            fleet.send(known[:3], [empty() for _ in known[:3]])
+        elif what == 2:
+            fleet.place(known[-1], [empty()])
+        elif what == 3:
+            fleet.cancel(known.pop(0))
+        elif what == 4:
+            world.block(empty())
+        elif what == 5:
+            world.unblock(np.argwhere(~world.free)[:1])
+        before = fleet.positions.copy()
+        fleet.tick()
+        check_apart(fleet, before)
+
+
+def test_units_cannot_begin_in_each_other() -> None:
+    world = tb.Grid(np.ones((4, 4), bool))
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=100, collisions=True)
+    with pytest.raises(tb.ProblemError, match=r"start of agent 1, \(0, 0\), is taken"):
+        fleet.add([(0, 0), (0, 0)], [(3, 3), (3, 2)])
+    ids = fleet.add([(0, 0), (0, 1)], [(3, 3), (3, 2)])
+    with pytest.raises(tb.ProblemError, match="is taken"):
+        fleet.place(ids[0], [(0, 1)])
+    fleet.place(ids, [(0, 1), (0, 0)])  # both at once may change places
+    assert fleet.positions.tolist() == [[0, 1], [0, 0]]
+
+
+def test_one_makes_way_in_a_corridor() -> None:
+    """Waiting alone would stand there for ever: one of the two must step back into the bay."""
+    cells = np.zeros((3, 9), bool)
+    cells[1, :] = cells[0, 4] = cells[0, 5] = True
+    world = tb.Grid(cells)
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=100, collisions=True)
+    fleet.add([(1, 0), (1, 8)], [(1, 8), (1, 0)])
+    for _ in range(200):
+        before = fleet.positions.copy()
+        fleet.tick()
+        check_apart(fleet, before)
+        if not fleet.active:
+            break
+    assert fleet.statuses.tolist() == [1, 1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +19,20 @@ import numpy as np
 
 from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
-from .errors import Error, ProblemError, SpecError, check_world, is_number
+from .errors import Error, ProblemError, SpecError, at_least, check_world, is_number
 from .kernels import loop
 from .kernels.jit import COMPILED
 from .kernels.native import Kind, Shelf, kind_of
+from .kernels.priority_inheritance import (
+    FIXED,
+    PARKED,
+    WALKING,
+    Units,
+    inherit,
+    new_crowd,
+    new_units,
+    raise_priorities,
+)
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import new_record
 from .text import shown
@@ -44,6 +54,7 @@ _WAKES = 64  # agents that may begin to search again in one tick, after an edit:
 _TIMED = 4096  # ticks whose durations are kept
 _IN_PYTHON = 40_000  # nanoseconds of a frame that are kept for what is done before and after the kernels
 _MOST_WEIGHT = 1000
+_AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
 _FEW = 64  # agents that one thread serves faster than two
 
@@ -86,6 +97,21 @@ class _Crew:
         self.weights = 0  # of those on their way
         self.heaviest = 1
 
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        """What kernels that serve a crew are told first."""
+        return self.views.kind.token, self.shelf.kind.token, self.views.rows, self.shelf.rows
+
+    @property
+    def carry(self) -> Callable[..., None]:
+        """``loop.carry_out`` for them."""
+        return loop.carrier(self.views.kind, self.shelf.kind)
+
+    @property
+    def relocate(self) -> Callable[..., None]:
+        """``loop.relocate`` for them."""
+        return loop.relocator(self.views.kind, self.shelf.kind)
+
     def seat(self) -> int:
         """A free row of the shelf."""
         if not self.free:
@@ -125,6 +151,9 @@ class Fleet:
     all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, one that
     may expand u states in a tick is served at least every ``ceil(W u / E) + c`` ticks of E expansions.
 
+    With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
+    ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.
+
     >>> import numpy as np
     >>> import timebound as tb
     >>> world = tb.Grid(np.ones((20, 20), bool))
@@ -146,6 +175,8 @@ class Fleet:
         budget: int | None = None,
         database: Any = None,
         threads: int = 1,
+        collisions: bool = False,
+        seed: int = 0,
     ) -> None:
         check_world(world)
         self.world = world
@@ -163,10 +194,15 @@ class Fleet:
         self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
         self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
         self._frame, self._turn = new_record(loop.FRAME), np.zeros(2, np.int64)
+        if not isinstance(collisions, bool):
+            raise SpecError(f"collisions is True or False, not {shown(collisions)}")
+        self.collisions = collisions
+        self._seed = at_least(0, seed, "a seed is a whole number", (1 << 62) - 1)
         self._crews: dict[tuple[int, Kind, int], _Crew] = {}
         self._episodes: Any = np.zeros(0, loop.EPISODE)
         self._points, self._moved = np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
         self._seats, self._proved = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._units: Units | None = None  # with collisions: what all of them wish for
         self._rows(64)
         self._count = 0  # rows that were ever used
         self._spare: list[int] = []  # rows of agents that were cancelled
@@ -196,6 +232,11 @@ class Fleet:
         self._episodes = episodes if COMPILED else episodes.view(np.recarray)
         self._points, self._moved, self._seats, self._proved = points, moved, seats, proved
         self._noted = np.zeros(rows + 1, np.int64)
+        if self.collisions:
+            units = new_units(rows)
+            for new, before in zip(units, self._units or (), strict=False):
+                new[: len(before)] = before
+            self._units, self._crowd = units, new_crowd(rows)
 
     # --- who there is -------------------------------------------------------------------------------------------------
 
@@ -220,6 +261,7 @@ class Fleet:
         weight = countable("priority, the shares of a frame that an agent has,", priority, _MOST_WEIGHT)
         here = self._states(starts, "start")
         there = self._goals(goals, len(here))
+        self._check_apart(here, "start")
         ids = np.zeros(len(here), np.int64)
         for n, (start, goal) in enumerate(zip(here, there, strict=True)):
             ids[n] = self._enlist(start, goal, weight, chosen, held)
@@ -246,8 +288,23 @@ class Fleet:
         episode["served"] = self._number
         episode["status"] = loop.REACHED
         self._points[k] = self._point(start)
+        if self._units is not None:
+            self._units.base[k] = self._units.priority[k] = _AHEAD * (weight - 1)
         self._set_out(k)
         return k
+
+    def _check_apart(self, states: list[int], what: str, but: Sequence[int] = ()) -> None:
+        """Where units must not stand in each other: a ProblemError if one would, apart from those who leave."""
+        if not self.collisions:
+            return
+        here = self._episodes["status"][: self._count] != _CANCELLED
+        here[list(but)] = False
+        taken = set(self._episodes["position"][: self._count][here].tolist())
+        for n, state in enumerate(states):
+            if state in taken:
+                where = shown(self.world.point_of(state))
+                raise ProblemError(f"the {what} of agent {n}, {where}, is taken; with collisions each has its own")
+            taken.add(state)
 
     def _set_out(self, k: int) -> None:
         """Let an agent that has nothing to do any more, or not yet, be on its way to its goal."""
@@ -395,6 +452,8 @@ class Fleet:
                 self._last_expansions = self._spend(self.frame_expansions, faults)
             else:
                 self._last_expansions = self._hurry(began, faults)
+            if self.collisions:
+                self._make_way()
         finally:
             changes.leave(self)
         moved = int(np.count_nonzero(self._moved[: self._count]))
@@ -477,7 +536,7 @@ class Fleet:
         """One call of the loop, by as many threads as there are."""
         frame, turn = self._frame, self._turn
         frame["ticks"], frame["share"], frame["deadline"] = 1, share, deadline
-        frame["number"], frame["crew"] = self._number, crew.number
+        frame["number"], frame["crew"], frame["holds"] = self._number, crew.number, self.collisions
         turn[0], turn[1] = first, last
         self._noted[0] = 0
 
@@ -485,18 +544,14 @@ class Fleet:
             clock, trail, spent = tools
             return int(
                 crew.run(
-                    crew.views.kind.token,
-                    crew.shelf.kind.token,
-                    crew.views.rows,
-                    crew.shelf.rows,
+                    *crew.rows,
                     self._seats,
                     self._episodes,
                     order,
                     turn,
                     trail,
                     spent,
-                    self._points,
-                    self._moved,
+                    *self._seen,
                     self._noted,
                     clock,
                     frame,
@@ -507,6 +562,11 @@ class Fleet:
             return go(self._tools[0])
         others = [self._pool.submit(go, tools) for tools in self._tools[1:]]
         return go(self._tools[0]) + sum(other.result() for other in others)
+
+    @property
+    def _seen(self) -> tuple[np.ndarray, np.ndarray]:
+        """What users see of who moved."""
+        return self._points, self._moved
 
     def _attend(self, faults: list[str]) -> list[int]:
         """Look at the agents that the loop has noted. Returns those that must go on in this tick."""
@@ -530,6 +590,39 @@ class Fleet:
                 self._episodes["status"][k] = loop.MOVE_LIMIT
             self._retire(k)
         return again
+
+    def _make_way(self) -> None:
+        """All have said where they want to be next: decide who may, by priority inheritance, and let them."""
+        units, n = self._units, self._count
+        assert units is not None
+        fields = {name: self._episodes[name][:n] for name in ("position", "wish", "goal", "status", "crew")}
+        units.position[:n] = np.where(fields["status"] == _CANCELLED, -1, fields["position"])
+        units.wish[:n], units.goal[:n] = fields["wish"], fields["goal"]
+        units.role[:n] = np.where(fields["status"] == loop.ACTIVE, WALKING, PARKED)
+        units.role[:n][fields["status"] == loop.MOVE_LIMIT] = FIXED
+        inherit(self.world.view, self._crowd, units, n, self._number, self._seed, False)
+        for crew in self._in_turn():
+            self._noted[0] = 0
+            self._frame["crew"] = crew.number
+            order = crew.order[: crew.members]
+            crew.carry(
+                *crew.rows, self._seats, self._episodes, order, units.next, *self._seen, self._noted, self._frame
+            )
+            for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
+                self._retire(k)
+                if self._episodes["outcome"][k] == loop.GROW_ALGORITHM:
+                    self._set_out(k)
+        # Who had arrived and is pushed aside wants to go back.
+        after = units.next[:n]
+        pushed = np.flatnonzero((fields["crew"] < 0) & (after >= 0) & (after != fields["position"]))
+        for k in pushed.tolist():
+            self._moved[k] = True
+            self._episodes["position"][k] = after[k]
+            self._points[k] = self._point(int(after[k]))
+            if fields["status"][k] in (loop.REACHED, loop.ACTIVE):
+                self._set_out(k)
+        units.position[:n] = np.where(fields["status"] == _CANCELLED, -1, fields["position"])
+        raise_priorities(units, n)
 
     # --- edits --------------------------------------------------------------------------------------------------------
 
@@ -559,15 +652,12 @@ class Fleet:
     # --- orders -------------------------------------------------------------------------------------------------------
 
     def send(self, ids: Any, goals: Any) -> None:
-        """Let agents go to other goals, each to its own or all to one."""
+        """Let agents go to other goals, each to its own or all to one.
+
+        They keep what still holds of what they have planned and learned: see ``docs/moving_goals.md``.
+        """
         agents = self._agents(ids)
-        states = self._goals(goals, len(agents))
-        for k, goal in zip(agents, states, strict=True):
-            if self._episodes["status"][k] == loop.ACTIVE:
-                self._episodes["status"][k] = loop.REACHED
-                self._retire(k)
-            self._episodes["goal"][k] = goal
-            self._set_out(k)
+        self._relocate(agents, None, self._goals(goals, len(agents)))
 
     def place(self, ids: Any, points: Any) -> None:
         """Put agents elsewhere: a teleport, a knock-back. They go on from there."""
@@ -575,12 +665,43 @@ class Fleet:
         states = self._states(points, "point")
         if len(states) != len(agents):
             raise ProblemError(f"there are {len(states)} points for {len(agents)} agents")
-        for k, state in zip(agents, states, strict=True):
-            if self._episodes["status"][k] == loop.ACTIVE:
-                self._episodes["status"][k] = loop.REACHED
+        self._check_apart(states, "point", agents)
+        self._relocate(agents, states, None)
+
+    def _relocate(self, agents: list[int], places: list[int] | None, goals: list[int] | None) -> None:
+        """Tell agents where they are, where they are to go, or both; those who cannot go on with it begin anew."""
+        names = np.array(agents, np.int64)
+        here = self._episodes["position"][names] if places is None else np.array(places, np.int64)
+        there = self._episodes["goal"][names] if goals is None else np.array(goals, np.int64)
+        self._hear_of_edits()
+        walking = self._episodes["status"][names] == loop.ACTIVE
+        crews = self._episodes["crew"][names]
+        for number in np.unique(crews[walking]).tolist():
+            crew = next(one for one in self._crews.values() if one.number == number)
+            mine = np.flatnonzero(walking & (crews == number))
+            if goals is not None and self.world.goal_views:
+                walking[mine] = False
+                continue
+            self._noted[0] = 0
+            ends = names[mine], here[mine], there[mine]
+            try:
+                self.world.changes.enter(self)
+                told = *ends, self._points, self._noted, self._tools[0][0]
+                crew.relocate(*crew.rows, self._seats, self._episodes, *told)
+            finally:
+                self.world.changes.leave(self)
+            for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
                 self._retire(k)
-            self._episodes["position"][k] = state
-            self._points[k] = self._point(state)
+                self._set_out(k)
+            for k in ends[0][self._episodes["status"][ends[0]] == loop.REACHED].tolist():
+                if self._planners[k] is not None:
+                    self._retire(k)
+        for n in np.flatnonzero(~walking).tolist():
+            k = agents[n]
+            if self._planners[k] is not None:
+                self._retire(k)
+            self._episodes["position"][k], self._episodes["goal"][k] = here[n], there[n]
+            self._points[k] = self._point(int(here[n]))
             self._set_out(k)
 
     def cancel(self, ids: Any) -> None:

@@ -84,7 +84,7 @@ EPISODE = np.dtype(
         ("served", np.int64),  # the number of the frame in which it last had its turn
         ("crew", np.int64),  # the number of the crew that it belongs to
         ("weight", np.int64),  # how many shares of a frame it has
-        ("wish", np.int64),  # where it would step if it is to hold
+        ("wish", np.int64),  # where it would step if it is to hold; where it stands if nowhere
     ]
 )
 
@@ -301,6 +301,7 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
             if not call.alone:
                 episode.trail_from = episode.moves  # nobody reads a fleet's diary: one page of one entry
                 episode.spent_from = episode.ticks
+                episode.wish = position
             episode.outcome = _act(world, algorithm, trail, spent, episode, clock, call)
             total += algorithm.counts[0].expanded - before
             if not call.alone:
