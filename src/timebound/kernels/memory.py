@@ -59,7 +59,8 @@ def reserved(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
     >>> reserved((2, 1 << 20)).any()
     np.False_
     """
-    return Room([Part(shape, dtype)]).arrays[0]
+    pages = _small_pages(Part(shape, dtype).size)
+    return np.zeros(shape, dtype) if pages is None else np.ndarray(shape, dtype, pages)
 
 
 class Room:
