@@ -29,6 +29,7 @@ __all__ = ["Agent", "agent", "converge", "solve", "validate"]
 
 _LONGEST_WAIT = 10_000_000  # ticks at a time: each has a place in the books
 _RAREST_CHANGE = 1_000_000  # ticks from one change to the next
+_FIRST_PAGE, _LAST_PAGE = 128, 8192  # entries of a diary's pages; each is eight times as long as the one before
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
 _STAND_IN = REGISTRY["a*"]
 _POSITION, _STATE, _MOVES, _TICKS, _DECIDING = (
@@ -43,7 +44,7 @@ class Diary:
     """A number for each move or tick. A full page is put aside and a new one begun: nothing is copied in a tick."""
 
     def __init__(self) -> None:
-        self.page = np.empty(1024, np.int64)
+        self.page = np.empty(_FIRST_PAGE, np.int64)
         self.begins = 0  # the number of the page's first entry
         self._full: list[np.ndarray] = []
 
@@ -52,7 +53,7 @@ class Diary:
         if written - self.begins == len(self.page):
             self._full.append(self.page)
             self.begins = written
-            self.page = np.empty(8192, np.int64)
+            self.page = np.empty(min(8 * len(self.page), _LAST_PAGE), np.int64)
         return self.begins
 
     def add_zeros(self, written: int, count: int) -> None:

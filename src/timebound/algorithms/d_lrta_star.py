@@ -60,7 +60,7 @@ from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, 
 from ..kernels.ticks import Tick
 from ..kernels.views import VECTOR, GraphView, edits
 from ..kernels.workspace import new_record
-from .agent_centered import AgentCenteredPlanner
+from .agent_centered import AgentCenteredPlanner, first_slots
 from .lrta_star import most_expanded
 from .registry import Algorithm, Parameter, World
 
@@ -258,14 +258,15 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         steering["cap"] = affordable(world, budget, cap)
         steering["gamma"] = max(1, round(gamma * WEIGHT_ONE))
         steering["edits"] = world.changes.edited[0]
-        slots = 64 if cap == 1 else 1024
+        # Most lookaheads are far from as deep as they may be; but a tick has no time to let room grow.
+        slots = first_slots(world, cap, 1024 if budget.milliseconds is not None else 128)
         self.state = DynamicControl(
             control=control_of(depth, cap, int(steering["region"][0]), int(steering["gamma"][0]), world, tree),
             patterns=patterns,
             steering=steering,
             visited=nothing_visited(),
             nearby=self._no_values(),
-            space=new_space(slots, slots),
+            space=new_space(slots, 1),
             route=np.zeros(slots, np.int64),
             **self._common,
         )
