@@ -1,7 +1,8 @@
 """Priority inheritance with backtracking, recursive, from Algorithm 1 of Okumura et al. 2022; and the plain wait rule.
 
 Worlds and states are those of ``worlds``. Where the paper leaves the order of a unit's cells open among equals, it is
-as the library documents it: cells in which no other stands first, then by lots, then by the number of the cell.
+as the library documents it: cells in which no other stands first, then by lots, then by the number of the cell. Who has
+no goal would rather stay.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def ranking(world: Any, units: Sequence[Unit], i: int, number: Callable[[Any], i
     cells = [step.target for step in world.successors(unit.position)] + [unit.position]
 
     def rank(cell: Any) -> tuple[Any, ...]:
-        h = 0 if unit.goal is None else world.estimate(cell, unit.goal)
+        h = int(cell != unit.position) if unit.goal is None else world.estimate(cell, unit.goal)
         return cell != unit.wish, h, cell in others, mixed(mixed(luck, i), number(cell)), number(cell)
 
     return sorted(cells, key=rank)

@@ -155,10 +155,14 @@ def raise_priorities(units, n):
 def inherit(world, crowd, units, n, tick, seed, crossing):
     """Decide for the first ``n`` units where each is next, by priority inheritance with backtracking.
 
-    A unit's ranking of cells: its wish, then the others that it can step to and its own by the estimate to its goal. Of
-    equals those in which no other stands, then by lots, which depend on seed, tick, unit and cell alone. With
-    ``crossing`` two may pass diagonally through the same corner at once. Priorities are in ``units``; of equals the
-    unit with the lower number is first.
+    A unit's ranking of cells: its wish, then the others that it can step to and its own by the estimate to its goal; if
+    it has none, its own first. Of equals those in which no other stands, then by lots, which depend on seed, tick, unit
+    and cell alone. With ``crossing`` two may pass diagonally through the same corner at once. Priorities are in
+    ``units``; of equals the unit with the lower number is first.
+
+    If even the first of all does not get what it wishes for, its priority begins anew. That is not in the paper. It
+    happens only where the paper promises nothing, in dead ends of one cell's width. There the first would press against
+    one that cannot get out because of it, for ever; so the next one has its turn.
     """
     count = _gather(crowd, units, n)
     first = _sort(crowd, units, count)
@@ -167,6 +171,8 @@ def inherit(world, crowd, units, n, tick, seed, crossing):
         i = crowd.order[at(first + k)]
         if units.next[at(i)] < 0:
             _push_through(world, crowd, units, i, luck, crossing)
+            if k == 0 and units.wish[at(i)] >= 0 and units.next[at(i)] != units.wish[at(i)]:
+                units.priority[at(i)] = units.base[at(i)]
 
 
 @kernel
@@ -411,15 +417,13 @@ def _next_cell(world, crowd, units, depth, i, s, luck, crossing):
 
 @inlined
 def _rank(world, crowd, units, depth, i, s, luck):
-    """Sort the best of the cells that nobody claims, the unit's wish apart; those after the last it had, if it had any.
+    """Sort the best of the cells that nobody claims, the unit's wish apart.
 
-    Cells once claimed stay claimed: who gives one up does so because the one that stands there stays.
+    Those it has tried are claimed, so it does not get them again: who gives a cell up does so because the one that
+    stands there stays.
     """
     first = depth * _ROOM
     end = at(first + _ROOM - 1)
-    last_h, last_tie, last_cell = np.int64(-1), np.int64(-1), np.int64(-1)
-    if crowd.cursor[at(depth)] == _ROOM:
-        last_h, last_tie, last_cell = crowd.h[end], crowd.tie[end], crowd.cell[end]
     goal = units.goal[at(i)]
     target = aim(world, max(goal, 0))
     here = locate(world, s)
@@ -438,11 +442,9 @@ def _rank(world, crowd, units, depth, i, s, luck):
         place = _unclaimed(crowd, units, i, s, t)
         if place < 0:
             continue
-        h = np.int64(guess(world, target, t, there)) if goal >= 0 else np.int64(0)
+        h = np.int64(guess(world, target, t, there)) if goal >= 0 else np.int64(t != s)
         other = _stander(crowd, place)
         tie = (np.int64(other >= 0 and other != i) << 31) | _mixed(own_luck, t)
-        if not _precedes(last_h, last_tie, last_cell, h, tie, t):
-            continue
         if count == _ROOM and not _precedes(h, tie, t, crowd.h[end], crowd.tie[end], crowd.cell[end]):
             continue
         k = min(count, _ROOM - 1)  # where the ranking is full, the last of it gives way
