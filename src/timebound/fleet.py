@@ -22,6 +22,7 @@ from .budget import UNLIMITED, Budget, countable
 from .errors import Error, ProblemError, SpecError, at_least, check_world, is_number
 from .kernels import loop
 from .kernels.jit import COMPILED
+from .kernels.memory import Neighbours
 from .kernels.native import Kind, Shelf, kind_of
 from .kernels.priority_inheritance import (
     FIXED,
@@ -207,6 +208,7 @@ class Fleet:
         self._count = 0  # rows that were ever used
         self._spare: list[int] = []  # rows of agents that were cancelled
         self._planners: list[Any] = []
+        self._neighbours = Neighbours()
         self._specs: list[tuple[Spec, Any]] = []  # with the database
         self._crew_of: list[_Crew | None] = []
         self._wakes: deque[int] = deque()
@@ -331,11 +333,12 @@ class Fleet:
         spec, database = self._specs[k]
         algorithm = spec.algorithm
         budget = Budget(expansions=None if self._most == UNLIMITED else self._most)
-        if algorithm.refuses is not None and algorithm.refuses(self.world) is not None:
-            planner = _STAND_IN.make(self.world, goal, budget)  # an edit has made a graph one-way, as for an Agent
-        else:
-            options = {"database": database} if algorithm.database else {}
-            planner = algorithm.make(self.world, goal, budget, **options, **spec.parameters)
+        with self._neighbours.together():
+            if algorithm.refuses is not None and algorithm.refuses(self.world) is not None:
+                planner = _STAND_IN.make(self.world, goal, budget)  # an edit has made a graph one-way, as for an Agent
+            else:
+                options = {"database": database} if algorithm.database else {}
+                planner = algorithm.make(self.world, goal, budget, **options, **spec.parameters)
         self._planners[k] = planner
         self._shelve(k, planner.state)
 
@@ -597,8 +600,11 @@ class Fleet:
         assert units is not None
         fields = {name: self._episodes[name][:n] for name in ("position", "wish", "goal", "status", "crew")}
         units.position[:n] = np.where(fields["status"] == _CANCELLED, -1, fields["position"])
-        units.wish[:n], units.goal[:n] = fields["wish"], fields["goal"]
-        units.role[:n] = np.where(fields["status"] == loop.ACTIVE, WALKING, PARKED)
+        walking = fields["status"] == loop.ACTIVE
+        # Who has arrived would rather stay; who has no way is in nobody's way, and must not be first for ever.
+        units.wish[:n] = np.where(walking, fields["wish"], fields["position"])
+        units.goal[:n] = np.where(fields["status"] == loop.UNREACHABLE, -1, fields["goal"])
+        units.role[:n] = np.where(walking, WALKING, PARKED)
         units.role[:n][fields["status"] == loop.MOVE_LIMIT] = FIXED
         inherit(self.world.view, self._crowd, units, n, self._number, self._seed, False)
         for crew in self._in_turn():
@@ -684,6 +690,8 @@ class Fleet:
                 continue
             self._noted[0] = 0
             ends = names[mine], here[mine], there[mine]
+            if self._units is not None and goals is not None:
+                self._units.priority[ends[0]] = self._units.base[ends[0]]
             try:
                 self.world.changes.enter(self)
                 told = *ends, self._points, self._noted, self._tools[0][0]

@@ -13,6 +13,7 @@ from ..kernels.heuristic_values import LearnedValues, enlarged, load_growth, new
 from ..kernels.layout import COUNTS, INFINITE
 from ..kernels.learning_rules import FORGET, LEARNER, SPACE
 from ..kernels.lookahead import LOOK, new_space
+from ..kernels.memory import zeros
 from ..kernels.tables import worn_out
 from ..kernels.views import widest
 from ..kernels.workspace import new_record
@@ -45,7 +46,7 @@ class AgentCenteredPlanner:
             "learner": learner,
             "log": world.changes.view,
             "counts": new_record(COUNTS),
-            "plan": np.zeros(2, np.int64),
+            "plan": zeros(2),
         }
 
     def _no_values(self) -> LearnedValues:

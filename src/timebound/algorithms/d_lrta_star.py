@@ -54,7 +54,7 @@ from ..kernels.layout import GROW, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, SPACE, abandoned, hopeless, lacks, mini_min, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
-from ..kernels.memory import lacks_room
+from ..kernels.memory import lacks_room, zeros
 from ..kernels.pattern_tables import PatternTable, intermediate_goal, region_of
 from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, word_of, write
 from ..kernels.ticks import Tick
@@ -267,7 +267,7 @@ class DynamicControlPlanner(AgentCenteredPlanner):
             visited=nothing_visited(),
             nearby=self._no_values(),
             space=new_space(slots, 1),
-            route=np.zeros(slots, np.int64),
+            route=zeros(slots),
             **self._common,
         )
 

@@ -39,6 +39,7 @@ from ..kernels.layout import GROW, INFINITE, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import SPACE, abandoned, hopeless, lacks, mini_min, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.memory import zeros
 from ..kernels.ticks import Tick
 from ..kernels.views import GraphView, GridView, TerrainView, widest
 from ..kernels.workspace import new_record
@@ -149,7 +150,7 @@ class LrtaPlanner(AgentCenteredPlanner):
         self.state = Lrta(
             space=new_space(slots, slots if gmax > 0 else 1),
             lookahead=lookahead,
-            route=np.zeros(slots, np.int64),
+            route=zeros(slots),
             **self._common,
         )
 

@@ -60,6 +60,7 @@ from ..kernels.following import (
 from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.memory import zeros
 from ..kernels.tables import intern, state_of
 from ..kernels.ticks import Tick
 from ..kernels.views import cost_between, edits
@@ -308,8 +309,8 @@ class TimeBoundedPlanner:
             new_search(goal, 1, 1, reopen=True) if shortcut else search,
             new_record(COUNTS) if shortcut else counts,
             counts,
-            np.empty(64, np.int64),
-            np.zeros(2, np.int64),
+            zeros(64),
+            zeros(2),
         )
 
     def enlarge(self) -> None:
