@@ -4,6 +4,8 @@ A tick must not pay for the size of the world. The system hands out memory on fi
 zeroes two megabytes: a millisecond gone for one state. So what a real-time agent holds lies in small pages. Room may
 then be reserved for the largest that can come: what is never touched costs nothing, and no array is copied because it
 has become too small, in the middle of a tick.
+
+A system keeps only so many pieces of memory apart (65,530 on Linux), so the arrays of an agent share one.
 """
 
 from __future__ import annotations
@@ -11,17 +13,96 @@ from __future__ import annotations
 import math
 import mmap
 import sys
-from contextlib import suppress
-from typing import Any
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .jit import generic
 
-__all__ = ["lacks_room", "reserved"]
+__all__ = ["Neighbours", "Part", "Room", "lacks_room", "reserved", "zeros"]
 
 _SMALL = 1 << 15  # bytes; below this nobody would use a page of its own
+_LINE = 64  # bytes; arrays begin where a line of the processor's cache does
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+
+
+class Part(NamedTuple):
+    """An array to be made."""
+
+    shape: int | tuple[int, ...]
+    dtype: Any = np.int64
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return (math.prod(self.shape) if isinstance(self.shape, tuple) else self.shape) * np.dtype(self.dtype).itemsize
+
+
+_TINY = 2304  # bytes; what is larger is not touched whole in a tick
+_CHUNK = 1 << 16
+
+_here = threading.local()
+
+
+class Neighbours:
+    """Memory for the small arrays of many agents, one agent's after the other's.
+
+    Whoever goes from agent to agent then goes through memory in one direction, which the processor foresees. A chunk of
+    it lives as long as any array in it.
+
+    >>> with Neighbours().together():
+    ...     one, other = zeros(2), zeros(3)
+    >>> one.base is other.base
+    True
+    """
+
+    def __init__(self) -> None:
+        self._chunk = np.zeros(0, np.uint8)
+        self._used = 0
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What this thread makes with ``zeros`` meanwhile lies side by side."""
+        self._used = -(-self._used // _LINE) * _LINE
+        before, _here.open = getattr(_here, "open", None), self
+        try:
+            yield
+        finally:
+            _here.open = before
+
+    def take(self, shape: Any, dtype: Any, size: int) -> np.ndarray:
+        """An array of zeros."""
+        size = -(-size // 16) * 16
+        if self._used + size > len(self._chunk):
+            self._chunk, self._used = np.zeros(_CHUNK, np.uint8), 0
+        begin, self._used = self._used, self._used + size
+        return np.ndarray(shape, dtype, self._chunk, begin)
+
+
+def zeros(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
+    """A small array of zeros, beside others of the same agent if someone wants them together (see ``Neighbours``)."""
+    wanted = getattr(_here, "open", None)
+    if wanted is not None:
+        size = Part(shape, dtype).size
+        if 0 < size <= _TINY:
+            return wanted.take(shape, dtype, size)
+    return np.zeros(shape, dtype)
+
+
+def _small_pages(size: int) -> mmap.mmap | None:
+    """So many bytes, in small pages that are taken when first touched; None where the system knows no such."""
+    if size < _SMALL or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return None
+    try:
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+    except OSError as problem:
+        raise MemoryError(f"the system gives no {size:,} bytes: {problem.strerror}") from None
+    with suppress(OSError):  # a system that has no huge pages
+        pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return pages
 
 
 def reserved(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
@@ -30,18 +111,39 @@ def reserved(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
     >>> reserved((2, 1 << 20)).any()
     np.False_
     """
-    kind = np.dtype(dtype)
-    count = math.prod(shape) if isinstance(shape, tuple) else shape
-    size = count * kind.itemsize
-    if size < _SMALL or not hasattr(mmap, "MADV_NOHUGEPAGE"):
-        return np.zeros(shape, kind)
-    try:
-        room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
-    except OSError as problem:
-        raise MemoryError(f"the system gives no {size:,} bytes: {problem.strerror}") from None
-    with suppress(OSError):  # a system that has no huge pages
-        room.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(room, kind, count).reshape(shape)
+    pages = _small_pages(Part(shape, dtype).size)
+    return zeros(shape, dtype) if pages is None else np.ndarray(shape, dtype, pages)
+
+
+class Room:
+    """Arrays of zeros as ``reserved`` makes them, side by side in one piece of memory.
+
+    >>> Room([Part(5), Part((2, 3), np.int32)]).arrays[1].tolist()
+    [[0, 0, 0], [0, 0, 0]]
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._begins = [0]
+        for part in parts:
+            self._begins.append(self._begins[-1] + (part.size + _LINE - 1) // _LINE * _LINE)
+        self._pages = pages = _small_pages(self._begins[-1])
+        self.arrays = [
+            np.zeros(part.shape, part.dtype) if pages is None else np.ndarray(part.shape, part.dtype, pages, begin)
+            for part, begin in zip(parts, self._begins, strict=False)
+        ]
+
+    def give_back(self, kept: Sequence[int]) -> None:
+        """Give memory back to the system, but for so many bytes from the beginning of each array; the rest is zero.
+
+        Only whole pages can be given back, so a little more may be kept.
+        """
+        if self._pages is None:
+            return
+        for begin, end, size in zip(self._begins[:-1], self._begins[1:], kept, strict=True):
+            first = -(-(begin + size) // mmap.PAGESIZE) * mmap.PAGESIZE
+            last = end // mmap.PAGESIZE * mmap.PAGESIZE
+            if first < last:
+                self._pages.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 @generic

@@ -78,6 +78,7 @@ class RegionGraph:
     table = "linked"
     buckets = False
     undirected = True
+    goal_views = False
 
     def __init__(self, nodes: Regions, terms: Terms, linked: int) -> None:
         count = len(nodes.child)
