@@ -98,6 +98,24 @@ def test_goals_are_in_reach() -> None:
     assert {tuple(places[0]) for places in seen} == {(0, 0), (0, 1)}
 
 
+@pytest.mark.parametrize("once", [False, True], ids=["lifelong", "once"])
+def test_units_that_do_not_stand_in_each_other(once: bool) -> None:
+    crowd = Crowd(tb.Grid(np.ones((5, 6), bool)), "tb-wa*", 14, frame_expansions=200, collisions=True, once=once)
+    goals = crowd.world.points_of(crowd._homes[:, 1]).tolist()
+    seen = walks(crowd, 300 if once else TICKS)
+    for before, after in itertools.pairwise(seen):
+        assert len(set(map(tuple, after))) == 14
+        moves = {(tuple(here), tuple(there)) for here, there in zip(before, after, strict=True) if here != there}
+        assert not moves & {(there, here) for here, there in moves}, "no swaps"
+    report = crowd.report()
+    if once:
+        assert (report.arrivals, report.ticks < 300) == (14, True)
+        for unit, goal in enumerate(goals):
+            assert goal in [places[unit] for places in seen], "each was at its goal, if it was pushed off again or not"
+    else:
+        assert report.arrivals > 0
+
+
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 15))
 def test_starts_and_goals_apart(seed: int, count: int) -> None:
     world = tb.Grid(FREE)
@@ -262,10 +280,19 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 @pytest.mark.usefixtures("here")
 def test_the_command_tells_how_it_went(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "--ticks", "20")
+    code, out, err = run(capsys, "--ticks", "20", "--collisions")
     assert code == 0
     assert out.startswith("5 units on small.map, 5 x 7\n  tb-wa*:")
-    for word in ("1 ms a frame", "ticks", "p99", "late", "had their turn", "longest wait", "arrivals", "on their way"):
+    for word in (
+        "1 ms a frame, collisions",
+        "ticks",
+        "p99",
+        "late",
+        "had their turn",
+        "longest wait",
+        "arrivals",
+        "on their way",
+    ):
         assert word in out
     assert max(map(len, out.splitlines())) <= 80
     bars = [line for line in out.splitlines() if line.endswith("#")]

@@ -108,6 +108,7 @@ class Crowd:
         self._setting_out = (time.perf_counter_ns() - began) * 1e-6
         self._times, self._goals_ms = array("d"), 0.0
         self._served = self._on_way = self._waited = self._arrivals = self._unreachable = 0
+        self._been, self._lost = np.zeros(count, bool), np.zeros(count, bool)  # with ``once``: who is done
         self._lock, self._stopping = threading.Lock(), False
         self._watch = watch
         self._visits = np.zeros(world.shape if watch else (0, 0), np.int64)  # type: ignore[attr-defined]
@@ -149,8 +150,10 @@ class Crowd:
         if ticks is None and not self.once:
             raise SpecError("a crowd that gets new goals never ends; say how many ticks, or once=True")
         last = None if ticks is None else self.ticks + countable("ticks", ticks)
-        while (last is None or self.ticks < last) and self.tick():
-            if told is not None:
+        going = True
+        while going and (last is None or self.ticks < last):
+            going = self.tick()
+            if told is not None and not self._stopping:
                 told(self)
 
     def tick(self) -> bool:
@@ -174,18 +177,20 @@ class Crowd:
         self._times.append((ended - began) * 1e-6)
         if self._watch:
             self._note()
-        return bool(self.fleet.active)
+        return not (self._been | self._lost).all()
 
     def _send_on(self) -> None:
         """Give new goals to those who are not on their way any more; with ``once``, count them."""
         status = self.fleet.statuses[self._ids]
-        arrived, lost = int(np.count_nonzero(status == _REACHED)), int(np.count_nonzero(status == _UNREACHABLE))
+        arrived, lost = status == _REACHED, status == _UNREACHABLE
         if self.once:
-            self._arrivals, self._unreachable = arrived, lost
+            self._been |= arrived  # with collisions it may be pushed off its goal again
+            self._lost = lost & ~self._been
+            self._arrivals, self._unreachable = int(self._been.sum()), int(self._lost.sum())
             return
-        self._arrivals += arrived
-        self._unreachable += lost
-        idle = np.flatnonzero((status == _REACHED) | (status == _UNREACHABLE))
+        self._arrivals += int(arrived.sum())
+        self._unreachable += int(lost.sum())
+        idle = np.flatnonzero(arrived | lost)
         if len(idle):
             self.fleet.send(self._ids[idle], self.world.points_of(self._new_goals(idle)))
 
