@@ -197,7 +197,7 @@ def _histogram(bins: list[tuple[float, float, int]], frame: float | None) -> lis
     lines: list[str] = []
     for low, high, count in bins:
         if low == frame and lines:
-            lines.append(f"  {'- the frame ends here -':<32}")
+            lines.append("  - the frame ends here -")
         bar = "#" * -(-_BAR * count // max(most, 1))
         lines.append(f"  {f'{low:g} to {high:g} ms':<18}{count:>12,}  {bar}".rstrip())
     return lines
