@@ -53,7 +53,8 @@ def _unfit(problem: object) -> Error:
     )
 
 
-# All that is used of Numba without being promised by it is used in this file, and looked for when it is imported.
+# All that is used of Numba without being promised by it is used in this file and in compiler.py, and looked for when
+# they are imported.
 try:
     from llvmlite import ir
     from numba import config, njit, types
@@ -61,7 +62,9 @@ try:
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
     from numba.core.cpu import CPUTargetOptions
     from numba.core.registry import CPUDispatcher
-    from numba.extending import intrinsic, overload
+    from numba.extending import lower_builtin, overload, type_callable
+
+    from .compiler import HelperCompiler, choice, uncollected
 
     for _owner, _names in (
         (types, ("BaseNamedTuple", "BaseTuple", "ExternalFunction")),
@@ -317,6 +320,7 @@ def kernel(function: F) -> F:
     if not COMPILED:
         return function
     dispatcher = njit(**_OPTIONS)(function)
+    dispatcher.__class__ = _Kernel
     try:
         # Where there is no folder to cache in (a read-only machine without a home) or no file, each process compiles.
         with suppress(RuntimeError, OSError):
@@ -328,6 +332,14 @@ def kernel(function: F) -> F:
     return dispatcher
 
 
+class _Kernel(CPUDispatcher):
+    """A compiled function that Python calls."""
+
+    def compile(self, sig: Any) -> Any:
+        with uncollected():
+            return super().compile(sig)
+
+
 def inlined(function: F) -> F:
     """Compile a helper that kernels call; it disappears into its caller.
 
@@ -336,7 +348,7 @@ def inlined(function: F) -> F:
     """
     if not COMPILED:
         return function
-    helper = njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
+    helper = njit(forceinline=True, no_cpython_wrapper=True, pipeline_class=HelperCompiler, **_OPTIONS)(function)
     helper.__class__ = _Helper
     return helper
 
@@ -364,6 +376,7 @@ def generic(function: F) -> F:
     The decorated function is only the documentation of the contract; ``function.on(Type, ...)`` registers a text.
     """
     texts: dict[type, Callable[..., Any]] = {}
+    helpers: dict[type, Any] = {}
     ours = is_covered(function.__code__.co_filename)
 
     def dispatch(*args: Any) -> Any:
@@ -381,11 +394,7 @@ def generic(function: F) -> F:
                 texts[kind] = text
             if COMPILED:
                 _remember_text(text, kinds, ours)
-
-                def choose(*args: Any) -> Callable[..., Any] | None:
-                    return text if getattr(args[0], "instance_class", None) in kinds else None
-
-                overload(dispatch, strict=False, jit_options={"forceinline": True, **_OPTIONS})(choose)
+                helpers.update(dict.fromkeys(kinds, inlined(text)))
             return text
 
         return register
@@ -393,47 +402,15 @@ def generic(function: F) -> F:
     dispatch.__name__ = function.__name__
     dispatch.__doc__ = function.__doc__
     dispatch.on = on
+    if COMPILED:
+        choice(dispatch, helpers)
     return dispatch  # type: ignore[return-value]
 
 
 if COMPILED:
-
-    @intrinsic
-    def _cttz(typing_context: Any, value: Any) -> Any:
-        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-        return types.int64(types.int64), emit
-
-    @intrinsic
-    def _unsigned(typing_context: Any, value: Any) -> Any:
-        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return context.cast(builder, args[0], signature.args[0], types.uint64)
-
-        return types.uint64(value), emit
-
-    @intrinsic
-    def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-            hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-            read, keep, data_cache = number(0), number(3), number(1)
-            builder.call(hint, [builder.bitcast(builder.gep(data, [args[1]]), byte), read, keep, data_cache])
-            return context.get_dummy_value()
-
-        return types.void(array, index), emit
-
     # The C library's clock, called by name: unlike a ctypes pointer it can be cached on disk.
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
     _windows_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.intp))
-else:  # pragma: no cover - only the names are needed
-
-    def _cttz(value: int) -> int:
-        raise AssertionError
-
-    _unsigned = _prefetch = _cttz
 
 
 def lowest_bit(mask: int) -> int:
@@ -460,19 +437,44 @@ def busy_ns(clock: np.ndarray) -> int:
     return time.thread_time_ns()
 
 
-@overload(lowest_bit, strict=False, jit_options=_OPTIONS)
-def _lowest_bit(mask: Any) -> Callable[..., Any]:
-    return lambda mask: _cttz(types.int64(mask))
+# What the processor has an instruction for is written there and then: as functions, these would be most of all calls.
 
 
-@overload(at, strict=False, jit_options=_OPTIONS)
-def _at(index: Any) -> Callable[..., Any]:
-    return lambda index: _unsigned(index)
+@type_callable(at)
+def _type_of_at(context: Any) -> Callable[..., Any]:
+    return lambda index: types.uint64 if isinstance(index, types.Integer) else None
 
 
-@overload(prefetch, strict=False, jit_options=_OPTIONS)
-def _prefetch_soon(array: Any, index: Any) -> Callable[..., Any]:
-    return lambda array, index: _prefetch(array, index)
+@lower_builtin(at, types.Integer)
+def _emit_at(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return context.cast(builder, args[0], signature.args[0], types.uint64)
+
+
+@type_callable(lowest_bit)
+def _type_of_lowest_bit(context: Any) -> Callable[..., Any]:
+    return lambda mask: types.int64 if isinstance(mask, types.Integer) else None
+
+
+@lower_builtin(lowest_bit, types.Integer)
+def _emit_lowest_bit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    mask = context.cast(builder, args[0], signature.args[0], types.int64)
+    return builder.cttz(mask, ir.Constant(ir.IntType(1), 1))
+
+
+@type_callable(prefetch)
+def _type_of_prefetch(context: Any) -> Callable[..., Any]:
+    return lambda array, index: types.void
+
+
+@lower_builtin(prefetch, types.Array, types.Integer)
+def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+    read, keep, data_cache = number(0), number(3), number(1)
+    builder.call(hint, [builder.bitcast(builder.gep(data, [args[1]]), byte), read, keep, data_cache])
+    return context.get_dummy_value()
 
 
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", -1)
