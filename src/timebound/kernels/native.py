@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error
-from .jit import COMPILED, OPTIONS, entry_of, fingerprint, loaded, overload, typed, types
+from .jit import COMPILED, entry_of, fingerprint, load, typed, types
 
 __all__ = ["Kind", "Shelf", "entrance", "kind_of", "load"]
 
@@ -115,13 +115,3 @@ def entrance(kernel: Any, *samples: Any) -> Callable[..., Any]:
     if not COMPILED:
         return kernel
     return entry_of(kernel, [sample.token if isinstance(sample, Kind) else sample for sample in samples])
-
-
-def load(kind: Any, rows: np.ndarray, row: int) -> Any:
-    """The value in a row."""
-    return rows[row, 0][0]
-
-
-@overload(load, strict=False, jit_options=OPTIONS)
-def _load(kind: Any, rows: Any, row: Any) -> Callable[..., Any]:
-    return lambda kind, rows, row: loaded(kind, rows, row)

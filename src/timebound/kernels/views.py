@@ -410,11 +410,13 @@ def _puzzle_aim(world, goal):
 @estimate.on(PuzzleView)
 def _puzzle_manhattan(world, target, s, place):
     total = 0
-    for square in range(world.rows * world.cols):
-        tile = (s >> (4 * square)) & 15
-        if tile:
-            there = (target >> (4 * tile)) & 15
-            total += abs(square // world.cols - there // world.cols) + abs(square % world.cols - there % world.cols)
+    for row in range(world.rows):
+        for col in range(world.cols):
+            tile = s & 15
+            s >>= 4
+            if tile:
+                there = (target >> (4 * tile)) & 15
+                total += abs(row - there // world.cols) + abs(col - there % world.cols)
     return total
 
 
