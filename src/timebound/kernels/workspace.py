@@ -153,8 +153,8 @@ class Workspace:
         if not isinstance(table, (BlockTable, PagedTable)):
             return
         kept = max(_KEPT_LEAST, _KEPT_MOST // (1 + len(self._pool)))
-        if max(table.stamp[1:]) << (PAGE_BITS + 3) > kept:
-            table.stamp[1:] = 0
+        if max(table.used) << (PAGE_BITS + 3) > kept:
+            table.used[:] = 0
             # Nothing of it is needed: the next search begins with an empty table, and an empty open list.
             self._room.give_back([kept, kept >> 3, *([0] * (len(self._room.arrays) - 2))])
 
@@ -163,7 +163,7 @@ class Workspace:
         queue, table = self.queue, self.table
         if isinstance(table, HashedTable) and (table.stamp[1] > len(table.states) // 2 or worn_out(table)):
             self.table = enlarged_hashed(table)
-        elif isinstance(table, (BlockTable, PagedTable)) and worn_out(table):
+        elif isinstance(table, PagedTable) and worn_out(table):
             self.table = exchanged(table)
         elif isinstance(queue, HeapQueue):
             size, used = 2 * len(queue.keys), int(queue.saved[1])
