@@ -18,6 +18,7 @@ import inspect
 import os
 import pickle
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -70,7 +71,7 @@ try:
         (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
         (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
         (CompileResultCacheImpl, ("_locator_classes", "check_cachable", "filename_base", "rebuild", "reduce")),
-        (ir.IRBuilder, ("bitcast", "cttz", "gep")),
+        (ir.IRBuilder, ("bitcast", "cmpxchg", "cttz", "extract_value", "gep", "store_atomic")),
         (ir.IntType, ("as_pointer",)),
         (ir.Module, ("declare_intrinsic",)),
     ):
@@ -83,12 +84,15 @@ __all__ = [
     "at",
     "busy_ns",
     "generic",
+    "give_way",
     "inlined",
     "kernel",
+    "let_go",
     "lowest_bit",
     "now_ns",
     "on_compile",
     "prefetch",
+    "seize",
     "sources_digest",
 ]
 
@@ -425,15 +429,34 @@ if COMPILED:
 
         return types.void(array, index), emit
 
+    @intrinsic
+    def _exchange(typing_context: Any, array: Any, expected: Any, wanted: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            place = context.make_array(signature.args[0])(context, builder, args[0]).data
+            done = builder.cmpxchg(place, args[1], args[2], "seq_cst")
+            return builder.extract_value(done, 1)
+
+        return types.boolean(array, types.int64, types.int64), emit
+
+    @intrinsic
+    def _publish(typing_context: Any, array: Any, value: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            place = context.make_array(signature.args[0])(context, builder, args[0]).data
+            builder.store_atomic(args[1], place, "seq_cst", 8)
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64), emit
+
     # The C library's clock, called by name: unlike a ctypes pointer it can be cached on disk.
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
     _windows_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.intp))
+    _sched_yield = types.ExternalFunction("sched_yield", types.int32())
 else:  # pragma: no cover - only the names are needed
 
     def _cttz(value: int) -> int:
         raise AssertionError
 
-    _unsigned = _prefetch = _cttz
+    _unsigned = _prefetch = _exchange = _publish = _cttz
 
 
 def lowest_bit(mask: int) -> int:
@@ -448,6 +471,29 @@ def at(index: int) -> int:
 
 def prefetch(array: np.ndarray, index: int) -> None:
     """Tell the processor that ``array[index]`` will be read soon; it need not exist."""
+
+
+_one_at_a_time = threading.Lock()
+
+
+def seize(lock: np.ndarray, me: int) -> bool:
+    """Take a lock, an int64[1] that is 0 while nobody has it; False if someone else has. ``me`` is not 0."""
+    with _one_at_a_time:
+        if lock[0] not in (0, me):
+            return False
+        lock[0] = me
+        return True
+
+
+def let_go(lock: np.ndarray, me: int) -> None:
+    """Give a lock back; does no harm if it was not ours."""
+    if lock[0] == me:
+        lock[0] = 0
+
+
+def give_way() -> None:
+    """Let another thread run while this one waits for a lock."""
+    time.sleep(0)
 
 
 def now_ns(clock: np.ndarray) -> int:
@@ -473,6 +519,31 @@ def _at(index: Any) -> Callable[..., Any]:
 @overload(prefetch, strict=False, jit_options=_OPTIONS)
 def _prefetch_soon(array: Any, index: Any) -> Callable[..., Any]:
     return lambda array, index: _prefetch(array, index)
+
+
+@overload(seize, strict=False, jit_options=_OPTIONS)
+def _seize(lock: Any, me: Any) -> Callable[..., Any]:
+    return lambda lock, me: lock[0] == me or _exchange(lock, 0, me)
+
+
+@overload(let_go, strict=False, jit_options=_OPTIONS)
+def _let_go(lock: Any, me: Any) -> Callable[..., Any]:
+    def release(lock: Any, me: Any) -> None:
+        if lock[0] == me:
+            _publish(lock, 0)
+
+    return release
+
+
+@overload(give_way, strict=False, jit_options=_OPTIONS)
+def _give_way() -> Callable[..., Any]:
+    def nothing() -> None:
+        pass
+
+    def posix() -> None:
+        _sched_yield()
+
+    return posix if os.name == "posix" else nothing
 
 
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", -1)
