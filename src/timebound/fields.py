@@ -11,7 +11,6 @@ from .errors import ProblemError, WorldError, as_array, as_numbers, check_world
 from .kernels.distance_field import AT_GOAL, UNKNOWN
 from .kernels.layout import G_BITS, INFINITE
 from .kernels.shared_field import SharedField
-from .text import shown
 from .worlds.grid import Grid
 from .worlds.protocol import World
 
@@ -100,7 +99,7 @@ class DistanceField:
             left = len(layers) - k
             part = (expansions - spent + left - 1) // left
             if part > 0:
-                spent += layer.grow(self.world.view, part, max(1, nanoseconds // left) if nanoseconds else 0)
+                spent += layer.grow(part, max(1, nanoseconds // left) if nanoseconds else 0)
         return spent
 
     def _forget_old(self) -> None:
@@ -125,7 +124,7 @@ class DistanceField:
         """
         with _Inside(self):
             for layer in self._layers:
-                layer.read(self.world.view)
+                layer.read()
 
     def retarget(self, goals: Any, costs: Any = None) -> None:
         """Let the goals be others from now on. Takes no time: the field for them begins to grow with the next ``grow``.
@@ -147,11 +146,11 @@ class DistanceField:
         newest = self._layers[0]
         finishing = len(self._layers) > 1 and not self._layers[1].done
         if not newest.done and (finishing or newest.empty):
-            newest.aim(self.world.view, *self._goals[:2])
+            newest.aim(*self._goals[:2])
         else:
             if self._spare:
                 layer = self._spare.pop()
-                layer.aim(self.world.view, *self._goals[:2])
+                layer.aim(*self._goals[:2])
             else:
                 layer = SharedField(self.world, *self._goals[:2])
             self._layers.insert(0, layer)
@@ -232,8 +231,12 @@ class DistanceField:
         if not np.isfinite(self.distance(point)):
             return None
         with _Inside(self):
-            states, end = self._layers[0].way_from(self.world.view, state)
+            states, end = self._layers[0].way_from(state)
         return self.world.points_of(np.concatenate([[state], states])) if end == AT_GOAL else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy knows what the original knows; it has no arrays in reserve."""
+        return self.__dict__ | {"_spare": []}
 
     def __repr__(self) -> str:
         count = len(self._goals[0])
@@ -246,7 +249,7 @@ class DistanceField:
         found = np.full(len(states), UNKNOWN, np.int64)
         with _Inside(self):
             for layer in self._layers:
-                layer.steps(self.world.view, states, found)
+                layer.steps(states, found)
         return found
 
     def _states_of(self, points: Any) -> np.ndarray:
@@ -312,7 +315,7 @@ def _goal_states(world: World, goals: Any) -> tuple[np.ndarray, tuple[int, ...] 
         if array.ndim != 2:
             return np.array([world.place_of(goals, "goal")], np.int64), None
         return np.array([world.place_of(goal, "goal") for goal in goals], np.int64), None
-    if isinstance(goals, (list, set, frozenset, np.ndarray)) and np.ndim(goals) != 0 or isinstance(goals, set):
+    if isinstance(goals, (list, set, frozenset)) or (isinstance(goals, np.ndarray) and goals.ndim):
         return np.array([world.place_of(goal, "goal") for goal in goals], np.int64), None
     try:
         return np.array([world.place_of(goals, "goal")], np.int64), None

@@ -15,7 +15,7 @@ reads: it neither grows the field nor takes its lock, expands nothing, and waits
 Grow each of the fields once per tick, one after the other or each in one thread,
 
     for field in {id(p.shared): p.shared for p in planners}.values():
-        field.grow(view, limit, nanoseconds)
+        field.grow(limit, nanoseconds)
 
 and step the agents in as many threads as you like; growing and stepping must not overlap. ``shared`` may change when an
 agent begins anew, and is None once it has given its arrays back.
@@ -52,7 +52,7 @@ WALK = np.dtype(
 class FieldWalk(NamedTuple):
     """What the agent holds between ticks."""
 
-    field: Field  # shared with others
+    field: Field | None  # shared with others; None once it has been given back
     memo: np.ndarray  # one WALK record
     work: np.ndarray  # one WORK record
     counts: np.ndarray  # one COUNTS record: what this agent has expanded
@@ -112,7 +112,6 @@ class FieldPlanner:
     def __init__(self, world: World, goal: int) -> None:
         field = field_towards(world, goal)
         self.shared: SharedField | None = field
-        self._view = world.view
         memo = new_record(WALK)
         state, version = field.current()
         memo["name"], memo["version"] = next(_names), version
@@ -120,17 +119,28 @@ class FieldPlanner:
             state, memo, new_record(WORK), new_record(COUNTS), np.zeros(1, np.int64), np.zeros(2, np.int64)
         )
 
+    def __getstate__(self) -> tuple[SharedField | None, list[np.ndarray]]:
+        """For a copy: the field is copied once for all that share it, and its arrays are not copied apart from it."""
+        return self.shared, list(self.state[1:])
+
+    def __setstate__(self, kept: tuple[SharedField | None, list[np.ndarray]]) -> None:
+        self.shared, own = kept
+        state, version = self.shared.current() if self.shared is not None else (None, 0)
+        self.state = FieldWalk(state, *own)
+        # Someone in this process may have the name that the original had.
+        self.state.memo["name"], self.state.memo["version"] = next(_names), version
+
     def enlarge(self) -> None:
         """Take the arrays that there are now; if those are ours, make room."""
         assert self.shared is not None
         memo = self.state.memo
-        state, version = self.shared.enlarge(self._view, int(memo["version"][0]))
+        state, version = self.shared.enlarge(int(memo["version"][0]))
         self.state = self.state._replace(field=state)
         memo["version"] = version
 
     def ahead(self, view: Any, state: int) -> np.ndarray:
         """The way down from here."""
-        return self.shared.way_from(view, state)[0] if self.shared is not None else np.empty(0, np.int64)
+        return self.shared.way_from(state)[0] if self.shared is not None else np.empty(0, np.int64)
 
     def memory_bytes(self) -> int:
         """Bytes of the whole field; all agents with this goal share them."""
@@ -139,6 +149,7 @@ class FieldPlanner:
     def release(self) -> None:
         """The last agent that leaves a field takes it along."""
         self.shared = None
+        self.state = self.state._replace(field=None)
 
 
 def _refuses(world: World) -> str | None:

@@ -69,7 +69,7 @@ FIELD = np.dtype(
         ("goals", np.int64),  # how many of the goals have been set
         ("read", np.int64),  # how many entries of the log have been read
         ("raised", np.int64),  # how many states wait for a new distance
-        ("mixed", np.int64),  # 1 if, while some waited so, other arcs became cheaper
+        ("lowest", np.int64),  # the least distance that any of them had; INFINITE if there is none
         ("open", np.int64),  # entries in the open list, stale ones too
         ("doubts", np.int64),  # entries among the doubts
         ("bound", np.int64),  # distances up to this are final, once goals are set and the log is read
@@ -162,7 +162,9 @@ def _work(world, field, work, counts, target, limit):
         status = _place_raised(world, field, memo, counts, last)
         if status == RUNNING and memo.raised == 0:
             status = _pass_on(world, field, memo, work, counts, target, last)
-    memo.bound = _sure(world, min(_least(field.queue, memo.open), _least(field.doubts, memo.doubts)))
+    # A raised state gets a larger distance than it had: nothing up to that can come of it.
+    least = min(_least(field.queue, memo.open), _least(field.doubts, memo.doubts))
+    memo.bound = min(_sure(world, least), memo.lowest)
     return status
 
 
@@ -193,7 +195,7 @@ def _begin(field, memo):
     memo.goals = 0
     memo.read = field.log.total[0]
     memo.raised = 0
-    memo.mixed = 0
+    memo.lowest = INFINITE
     memo.open = 0
     memo.doubts = 0
     memo.bound = -1
@@ -249,8 +251,6 @@ def _read_log(world, field, memo, work):
         if lacks_room(field.queue, 2 * arcs, resume(field.queue), 0):
             return GROW
         entry = log.entries[at(memo.read % log.entries.shape[0])]
-        # A raised state, whose new distance is not known, may have much to pass on over an arc that is cheaper now.
-        memo.mixed |= entry & 1 & np.int64(memo.raised > 0)
         for k in range(arcs):
             u, v, c = changed_arc(world, entry, k)
             if u >= 0:
@@ -345,7 +345,7 @@ def _doubt(world, field, memo, counts, target, last):
     status = RUNNING
     while memo.doubts > 0:
         cursor = settle(field.doubts, cursor)
-        if _sure(world, cursor[0]) >= reach and not memo.mixed:
+        if min(_sure(world, cursor[0]), memo.lowest) >= reach:
             status = FOUND
             break
         if counts.expanded >= last:
@@ -364,6 +364,7 @@ def _doubt(world, field, memo, counts, target, last):
         memo.states -= 1
         field.raised[at(memo.raised)] = s
         memo.raised += 1
+        memo.lowest = min(memo.lowest, g)
         for i in range(degree(world, s)):
             t, c = successor(world, s, i)
             other = words[at(t)]
@@ -398,7 +399,8 @@ def _place_raised(world, field, memo, counts, last):
             memo.open += 1
         memo.raised -= 1
         counts.expanded += 1
-    memo.mixed &= np.int64(memo.raised > 0)
+    if memo.raised == 0:
+        memo.lowest = INFINITE
     return RUNNING
 
 
@@ -475,7 +477,7 @@ def _pass_on(world, field, memo, work, counts, target, last):
 def _up_to(field):
     """Distances up to this are final."""
     memo = field.memo[0]
-    if not memo.begun or memo.goals < field.goals.shape[0] or memo.read != field.log.total[0] or memo.mixed:
+    if not memo.begun or memo.goals < field.goals.shape[0] or memo.read != field.log.total[0]:
         return np.int64(-1)
     return memo.bound
 

@@ -15,6 +15,7 @@ from weakref import WeakSet
 import numpy as np
 
 from .distance_field import FIELD, UNKNOWN, WORK, Field, advance, downhill, known_distance
+from .edits import arcs_in
 from .jit import give_way, inlined, kernel, let_go, now_ns, seize
 from .layout import CLOSED, COUNTS, FLAGS, G_SHIFT, GROW, INFINITE, PAUSED, STAMP_MAX, STAMP_SHIFT
 from .memory import reserved
@@ -26,6 +27,7 @@ from .workspace import new_record
 __all__ = ["SharedField", "Spacious", "downhill_from", "take_turn"]
 
 _KEYS = 1 << 20  # of buckets to begin with; distances up to 150,000 steps
+_PER_STATE, _LEAST = 4, 4096  # entries of the open list to begin with; more than one per state have not been seen
 _WIDE = 1 << 17  # keys: goals whose costs lie farther apart would have too many empty buckets between them
 
 
@@ -150,37 +152,69 @@ class SharedField:
     """
 
     def __init__(self, world: Spacious, goals: np.ndarray, costs: np.ndarray) -> None:
-        self._log = world.changes.view
-        self._states, self._buckets = world.states, world.buckets
-        self.state = Field(
-            DenseTable(reserved(world.states), np.zeros(1, np.int64)),
-            *self._queues(world.view.shift, costs),
-            reserved(world.states),
-            goals,
-            costs,
-            self._log,
-            new_record(FIELD),
-            np.zeros(1, np.int64),
-        )
+        # The world itself is not kept: who remembers fields by their worlds would keep both for ever.
+        self.view, self._changes, self._states = world.view, world.changes, world.states
+        self._buckets = world.buckets
+        self.state = self._fresh(goals, costs)
         _fields.add(self)
 
-    def _queues(self, shift: int, costs: np.ndarray) -> tuple[NamedTuple, NamedTuple]:
+    def _fresh(self, goals: np.ndarray, costs: np.ndarray) -> Field:
+        table = DenseTable(reserved(self._states), np.zeros(1, np.int64))
+        raised, lock = reserved(self._states), np.zeros(1, np.int64)
+        log = self._changes.view
+        return Field(table, *self._queues(costs), raised, goals, costs, log, new_record(FIELD), lock)
+
+    def _queues(self, costs: np.ndarray) -> tuple[NamedTuple, NamedTuple]:
         """The open list and the doubts. Room is reserved; what is not touched takes no memory."""
-        n = self._states
-        entries = max(4096, 4 * n)
-        if self._buckets and int(costs.max()) >> shift < _WIDE:
-            return (
-                BucketQueue(reserved(_KEYS), reserved(entries), np.zeros(5, np.int64)),
-                BucketQueue(reserved(_KEYS), reserved(n), np.zeros(5, np.int64)),
-            )
-        return (
-            HeapQueue(reserved(entries), reserved(entries), np.zeros(5, np.int64)),
-            HeapQueue(reserved(n), reserved(n), np.zeros(5, np.int64)),
-        )
+        n, entries = self._states, max(_LEAST, _PER_STATE * self._states)
+        if self._buckets and int(costs.max()) >> self.view.shift < _WIDE:
+            return _new_buckets(_KEYS, entries), _new_buckets(_KEYS, n)
+        return _new_heap(entries), _new_heap(n)
+
+    # --- copies -----------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is known, without the room that is reserved."""
+        self.read()
+        return self._alone(self._kept)
+
+    def _kept(self) -> dict[str, Any]:
+        state, memo = self.state, self.state.memo
+        seen = np.flatnonzero(state.table.words >= (int(memo["top"][0]) >> STAMP_SHIFT) << STAMP_SHIFT)
+        return {
+            "view": self.view,
+            "changes": self._changes,
+            "states": self._states,
+            "buckets": isinstance(state.queue, BucketQueue),
+            "goals": state.goals,
+            "costs": state.costs,
+            "stamp": int(state.table.stamp[0]),
+            "seen": seen,
+            "words": state.table.words[seen],
+            "raised": state.raised[: int(memo["raised"][0])].copy(),
+            "memo": {name: int(memo[name][0]) for name in FIELD.names or ()},
+            "queue": _packed(state.queue),
+            "doubts": _packed(state.doubts),
+        }
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.view, self._changes, self._states = kept["view"], kept["changes"], kept["states"]
+        self._buckets = kept["buckets"]
+        state = self._fresh(kept["goals"], kept["costs"])
+        queue = _unpacked(kept["queue"], max(_LEAST, _PER_STATE * self._states))
+        doubts = _unpacked(kept["doubts"], self._states)
+        self.state = state._replace(queue=queue, doubts=doubts)
+        state.table.stamp[0] = kept["stamp"]
+        state.table.words[kept["seen"]] = kept["words"]
+        state.raised[: len(kept["raised"])] = kept["raised"]
+        for name, value in kept["memo"].items():
+            state.memo[name] = value
+        state.memo["read"] = self._changes.view.total[0]  # the log of a copy begins anew
+        _fields.add(self)
 
     # --- growing ----------------------------------------------------------------------------------------------
 
-    def grow(self, view: Any, limit: int, nanoseconds: int = 0, target: int = -1) -> int:
+    def grow(self, limit: int, nanoseconds: int = 0, target: int = -1) -> int:
         """Grow or repair for so many expansions, or so long; less if the distance of ``target`` is final before.
 
         Returns how many expansions that took. Nobody may edit the world meanwhile (``world.changes.enter``).
@@ -188,28 +222,27 @@ class SharedField:
         work, counts, clock = new_record(WORK), new_record(COUNTS), new_clock()
         while True:
             wind(clock)
-            status = _grow(view, self.state, work, counts, _me(), target, limit, nanoseconds, clock)
+            status = _grow(self.view, self.state, work, counts, _me(), target, limit, nanoseconds, clock)
             if status == GROW:
-                self.enlarge(view, self.version)
+                self.enlarge(self.version)
             elif status != PAUSED:
                 return int(counts["expanded"][0])
 
-    def read(self, view: Any) -> None:
-        """Read the log to its end, and nothing more."""
-        memo, total = self.state.memo, int(self._log.total[0])
-        while True:
-            self.grow(view, 0)
-            if memo["read"][0] == total and memo["goals"][0] == len(self.state.goals):
-                return
+    def read(self) -> None:
+        """Set the goals and read the log to its end, and nothing more."""
+        memo, total = self.state.memo, int(self._changes.view.total[0])
+        while not memo["begun"][0] or memo["read"][0] != total or memo["goals"][0] != len(self.state.goals):
+            self.grow(0)
+        self.grow(0)
 
-    def aim(self, view: Any, goals: np.ndarray, costs: np.ndarray) -> None:
+    def aim(self, goals: np.ndarray, costs: np.ndarray) -> None:
         """Forget everything, in constant time, and begin anew from other goals."""
-        self._alone(self._aim, view, goals, costs)
+        self._alone(self._aim, goals, costs)
 
-    def _aim(self, view: Any, goals: np.ndarray, costs: np.ndarray) -> None:
+    def _aim(self, goals: np.ndarray, costs: np.ndarray) -> None:
         state = self.state
-        if int(costs.max()) >> view.shift >= _WIDE and isinstance(state.queue, BucketQueue):
-            queue, doubts = self._queues(view.shift, costs)
+        if int(costs.max()) >> self.view.shift >= _WIDE and isinstance(state.queue, BucketQueue):
+            queue, doubts = self._queues(costs)
             state = state._replace(queue=queue, doubts=doubts)
         state.memo["begun"] = 0
         self._exchange(state._replace(goals=goals, costs=costs))
@@ -225,7 +258,7 @@ class SharedField:
         memo = self.state.memo
         return bool(
             memo["begun"][0]
-            and memo["read"][0] == self._log.total[0]
+            and memo["read"][0] == self._changes.view.total[0]
             and memo["goals"][0] == len(self.state.goals)
             and memo["bound"][0] == INFINITE
             and memo["raised"][0] == 0
@@ -236,21 +269,21 @@ class SharedField:
         """Whether nothing is known yet."""
         return not (self.state.memo["begun"][0] and self.state.memo["states"][0])
 
-    def enlarge(self, view: Any, version: int) -> tuple[Field, int]:
+    def enlarge(self, version: int) -> tuple[Field, int]:
         """Make room, unless someone has made it since that version. Returns the state and version that there are."""
-        return self._alone(self._enlarge, view, version)
+        return self._alone(self._enlarge, version)
 
     def current(self) -> tuple[Field, int]:
         """The state, and its version."""
         return self._alone(lambda: (self.state, self.version))
 
-    def _enlarge(self, view: Any, version: int) -> tuple[Field, int]:
+    def _enlarge(self, version: int) -> tuple[Field, int]:
         if self.version == version:
             # While it is not begun: an interrupt that comes in the middle makes the field begin anew, and nothing else.
             memo = self.state.memo
             begun = int(memo["begun"][0])
             memo["begun"] = 0
-            self._exchange(self._roomier(view, begun))
+            self._exchange(self._roomier(begun))
             memo["begun"] = begun
         return self.state, self.version
 
@@ -258,32 +291,30 @@ class SharedField:
         state.memo["version"] += 1
         self.state = state
 
-    def _roomier(self, view: Any, begun: int) -> Field:
+    def _roomier(self, begun: int) -> Field:
         state = self.state
         if not begun and state.table.stamp[0] >= STAMP_MAX:
             return state._replace(table=DenseTable(reserved(self._states), np.zeros(1, np.int64)))
         queue, doubts = state.queue, state.doubts
-        entries = len(queue.pool if isinstance(queue, BucketQueue) else queue.keys)
-        used = int(queue.saved[4] if isinstance(queue, BucketQueue) else queue.saved[1])
-        if isinstance(queue, BucketQueue) and 2 * used <= entries:
-            # It is keys that are missing. There are as many for the doubts: no key is there that was not here.
-            keys = 2 * len(queue.heads)
-            return state._replace(
-                queue=queue._replace(heads=_longer(queue, keys)), doubts=doubts._replace(heads=_longer(doubts, keys))
-            )
-        larger: NamedTuple
-        if isinstance(queue, BucketQueue):
-            larger = BucketQueue(reserved(len(queue.heads)), reserved(2 * entries), np.zeros(5, np.int64))
+        if isinstance(queue, BucketQueue) and isinstance(doubts, BucketQueue):
+            entries = len(queue.pool)
+            if int(queue.saved[4]) + 2 * arcs_in(self.view) <= entries:
+                # There is room for what an entry of the log can bring, more than any other piece of work: it is keys
+                # that are missing. There are as many for the doubts: no key is there that was not here.
+                keys = 2 * len(queue.heads)
+                queue, doubts = (one._replace(heads=_longer(one, keys)) for one in (queue, doubts))
+                return state._replace(queue=queue, doubts=doubts)
+            larger: NamedTuple = _new_buckets(len(queue.heads), 2 * entries)
         else:
-            larger = HeapQueue(reserved(2 * entries), reserved(2 * entries), np.zeros(5, np.int64))
-        state.memo["open"] = _refill(view, state, larger)
+            larger = _new_heap(2 * len(queue.keys))
+        state.memo["open"] = _refill(self.view, state, larger)
         return state._replace(queue=larger)
 
     # --- reading ----------------------------------------------------------------------------------------------
 
-    def steps(self, view: Any, states: np.ndarray, following: np.ndarray) -> None:
+    def steps(self, states: np.ndarray, following: np.ndarray) -> None:
         """Write where each state leads into ``following``, where that is -1; see ``distance_field.downhill``."""
-        self._alone(_steps, view, self.state, states, following)
+        self._alone(_steps, self.view, self.state, states, following)
 
     def distances(self, states: np.ndarray) -> np.ndarray:
         """The final distance of each of some states in whole units, INFINITE if there is no way, -1 if not known."""
@@ -297,12 +328,12 @@ class SharedField:
         self._alone(_all_distances, self.state, found, unit, offset)
         return found
 
-    def way_from(self, view: Any, s: int) -> tuple[np.ndarray, int]:
+    def way_from(self, s: int) -> tuple[np.ndarray, int]:
         """The states of the way down from ``s``, without it, and what ended it."""
         size = 256
         while True:
             path = np.empty(size, np.int64)
-            count, end = self._alone(downhill_from, view, self.state, s, path)
+            count, end = self._alone(downhill_from, self.view, self.state, s, path)
             if end < 0:
                 return path[:count], int(end)
             size *= 2
@@ -321,6 +352,34 @@ class SharedField:
         queue = self.state.queue
         entries = 8 * int(queue.saved[4]) if isinstance(queue, BucketQueue) else 16 * int(queue.saved[1])
         return 8 * int(self.state.memo["states"][0]) + entries
+
+
+def _new_buckets(keys: int, entries: int) -> BucketQueue:
+    return BucketQueue(reserved(keys), reserved(entries), np.zeros(5, np.int64))
+
+
+def _new_heap(entries: int) -> HeapQueue:
+    return HeapQueue(reserved(entries), reserved(entries), np.zeros(5, np.int64))
+
+
+def _packed(queue: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """What is in use of an open list."""
+    if isinstance(queue, BucketQueue):
+        heads = queue.heads[int(queue.saved[1]) : int(queue.saved[2]) + 1]
+        return len(queue.heads), heads.copy(), queue.pool[: int(queue.saved[4])].copy(), queue.saved
+    used = int(queue.saved[1])
+    return 0, queue.keys[:used].copy(), queue.items[:used].copy(), queue.saved
+
+
+def _unpacked(kept: tuple[int, np.ndarray, np.ndarray, np.ndarray], entries: int) -> NamedTuple:
+    keys, first, second, saved = kept
+    entries = max(entries, len(second))
+    queue: Any = _new_buckets(keys, entries) if keys else _new_heap(entries)
+    begin = int(saved[1]) if keys else 0
+    queue[0][begin : begin + len(first)] = first
+    queue[1][: len(second)] = second
+    queue.saved[:] = saved
+    return queue
 
 
 def _longer(queue: BucketQueue, keys: int) -> np.ndarray:
