@@ -60,7 +60,6 @@ from ..kernels.following import (
 from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
-from ..kernels.memory import reserved
 from ..kernels.tables import intern, state_of
 from ..kernels.ticks import Tick
 from ..kernels.views import cost_between, edits
@@ -283,8 +282,7 @@ class TimeBoundedPlanner:
     ) -> None:
         self._workspace = Workspace.of(world, real_time=True)
         self._cut = Workspace.of(world, real_time=True) if shortcut else self._workspace
-        # No path has more states than the world, where they can be counted.
-        longest = 1024 if world.table == "hashed" else world.states + 1
+        paths = self._workspace.paths
         follow = new_record(FOLLOW)
         follow["steady"], follow["late"], follow["lazy"] = steady, acting == "late", restart == "lazy"
         follow["shortcuts"], follow["price"], follow["share"] = shortcut, max(c, 1.0), min(r, 0.9)
@@ -302,8 +300,8 @@ class TimeBoundedPlanner:
             new_search(goal, g_weight, weight, reopen),
             follow,
             world.changes.view,
-            reserved((2, longest)),
-            np.full(2, longest),
+            paths,
+            np.full(2, paths.shape[1]),
             self._cut.table,
             self._cut.queue,
             new_search(goal, 1, 1, reopen=True),

@@ -37,7 +37,7 @@ _NONE = 0xFFFFFFFF
 class BucketQueue(NamedTuple):
     """An array of stacks, one per key: push and pop in constant time, as the TBA* paper's bound demands."""
 
-    heads: np.ndarray  # int64[keys]: the top entry of each stack
+    heads: np.ndarray  # uint32[keys]: the top entry of each stack
     pool: np.ndarray  # int64[entries]: slot << 32 | next entry
     saved: np.ndarray  # int64[5]: the cursor: least key, lowest and highest key in use, free list, entries used
 
@@ -130,7 +130,7 @@ def _pop_bucket(queue, cursor):
     least, low, high, free, used = cursor
     heads = queue.heads
     pool = queue.pool
-    entry = heads[at(least)]
+    entry = np.int64(heads[at(least)])
     packed = pool[at(entry)]
     heads[at(least)] = packed & _NONE
     pool[at(entry)] = free
@@ -139,7 +139,7 @@ def _pop_bucket(queue, cursor):
 
 @likely_next.on(BucketQueue)
 def _next_in_bucket(queue, cursor):
-    entry = queue.heads[at(cursor[0])]
+    entry = np.int64(queue.heads[at(cursor[0])])
     return queue.pool[at(entry if entry != _NONE else 0)] >> 32
 
 
@@ -164,7 +164,7 @@ def _push_bucket(queue, cursor, key, slot):
     else:
         entry = used
         used += 1
-    pool[at(entry)] = (slot << 32) | heads[at(key)]
+    pool[at(entry)] = (slot << 32) | np.int64(heads[at(key)])
     heads[at(key)] = entry
     return min(least, key), low, high, free, used
 

@@ -1,12 +1,13 @@
 """Node tables: what a search knows of each state, as one packed word (see ``layout``).
 
 A table numbers the states it holds by *slots*: the places of their words. For a dense table the slot is the state
-itself, for a hashed one the order of arrival; banded and paged tables have a layout of their own. Of all but dense ones
-only what a search touched takes memory, whatever the size of the world.
+itself, for a hashed one the order of arrival; tables of blocks and of pages take neighbouring states together, in the
+order of first touch. Of all but dense ones only what a search touched takes memory, whatever the size of the world.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,25 +15,27 @@ import numpy as np
 
 from .jit import at, generic, inlined, kernel
 from .layout import COLS, DIRECTION_MASK, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
-from .memory import lacks_room, reserved
+from .memory import Part, lacks_room, reserved
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
 __all__ = [
-    "BandedTable",
+    "BlockTable",
     "DenseTable",
     "HashedTable",
     "LinkedTable",
     "PagedTable",
     "around",
     "beside",
+    "block_parts",
     "enlarged_hashed",
     "exchanged",
     "hashed",
     "intern",
     "load_growth",
-    "new_banded",
+    "new_blocks",
     "new_hashed",
     "new_paged",
+    "page_parts",
     "parent_of",
     "renew",
     "state_of",
@@ -42,10 +45,19 @@ __all__ = [
 ]
 
 
-PAGE_BITS = 6  # 64 neighbouring states share a page
+PAGE_BITS = 6  # 64 neighbouring states share a page, or a block of 8 x 8
 _ON_PAGE = (1 << PAGE_BITS) - 1
 _DIRECT_FROM = 1 << 11  # slots; a copy of fewer takes a small part of a tick
-_WIPE_SHIFT = 16  # a new search wipes 1 / 2^16 of the spare: all of it in half the time that the stamps last
+
+# Tables with an index begin every state anew, so searches need be told apart only there, where there is more room for
+# their numbers than in a word; and all have the same word for g = 0.
+INDEX_STAMPS = (1 << 31) - 1
+_TOP_WORD = (1 << STAMP_SHIFT) + (G_MAX << G_SHIFT)
+
+_LINK_BITS = 4  # numbers that are kept of each block, as a power of two
+_HERE = 5  # the block itself, in the middle of its links
+_FIRST_STATE = 3
+_TILE_BITS = 9  # places of 16 x 32 blocks lie together: 4096 bytes
 
 
 class DenseTable(NamedTuple):
@@ -63,18 +75,22 @@ class LinkedTable(NamedTuple):
     stamp: np.ndarray  # int64[1]
 
 
-class BandedTable(NamedTuple):
-    """As DenseTable, laid out in bands of eight rows, column by column; a slot is a place in a band.
+class BlockTable(NamedTuple):
+    """As DenseTable, in blocks of 8 x 8 cells that are taken in the order of first touch; a slot is a place in a block.
 
-    A page of the system's memory then holds 8 x 64 cells. What a search touches lies close together in two dimensions,
-    so it takes few pages; and the cells around a cell still lie a fixed way from it.
+    So memory follows what the search touched. Block 0 stays empty: it stands for every block that was not touched.
+    Each block knows those around it, so the words around a cell are found without a question or a search.
     """
 
-    words: np.ndarray  # int64[rows, rounded up to eights, times width]
-    stamp: np.ndarray  # int64[2]: the current search, and how much of the spare has been wiped
-    spare: np.ndarray  # int64[the same or 0]: words to go on with when the stamps have run out
+    words: np.ndarray  # int64[blocks << PAGE_BITS], row by row
+    links: np.ndarray  # int32[blocks << _LINK_BITS]: first slots of the blocks around, 3 x 3 in rows of four; see above
+    places: np.ndarray  # int64[tiles << _TILE_BITS]: stamp << 32 | first slot, for each block of the map
+    stamp: np.ndarray  # int64[3]: the current search, the blocks in use, and the most that were before
     width: int  # cells in a padded row
     inverse: float  # 1 / width
+    rows: int  # of blocks
+    cols: int
+    tiles: int  # in a row of them
 
 
 class PagedTable(NamedTuple):
@@ -87,8 +103,7 @@ class PagedTable(NamedTuple):
     parents: np.ndarray  # int32[pages << PAGE_BITS]
     owners: np.ndarray  # int32[pages]: which page of the world each one is
     places: np.ndarray  # int64[pages of the world]: stamp << 32 | page
-    stamp: np.ndarray  # int64[3]: the current search, how much of the spare has been wiped, and the pages in use
-    spare: np.ndarray  # int64[pages of the world or 0]: places to go on with when the stamps have run out
+    stamp: np.ndarray  # int64[3]: the current search, the pages in use, and the most that were before
 
 
 class HashedTable(NamedTuple):
@@ -105,35 +120,37 @@ class HashedTable(NamedTuple):
     direct: bool
 
 
-def new_banded(states: int, width: int) -> BandedTable:
-    """A table for a grid of so many cells, in padded rows of ``width``."""
-    bands = (states // width + 7) >> 3
-    return BandedTable(reserved((bands * width) << 3), np.zeros(2, np.int64), np.empty(0, np.int64), width, 1.0 / width)
+def block_parts(states: int, width: int) -> tuple[Part, ...]:
+    """The arrays of a table for a grid of so many cells, in padded rows of ``width``, with room for all of them."""
+    rows, cols = (states // width + 7) >> 3, (width + 7) >> 3
+    blocks, tiles = rows * cols + 1, ((rows + 15) >> 4) * ((cols + 31) >> 5)
+    return Part(blocks << PAGE_BITS), Part(blocks << _LINK_BITS, np.int32), Part(tiles << _TILE_BITS)
 
 
-def new_paged(states: int) -> PagedTable:
-    """A table for a graph of so many nodes, with room for all of them."""
+def new_blocks(states: int, width: int, arrays: Sequence[np.ndarray] = ()) -> BlockTable:
+    """An empty table for a grid, in the ``arrays`` that are given for its parts, or in new ones."""
+    words, links, places = arrays or (reserved(*part) for part in block_parts(states, width))
+    rows, cols = (states // width + 7) >> 3, (width + 7) >> 3
+    stamp = np.zeros(3, np.int64)
+    return BlockTable(words, links, places, stamp, width, 1.0 / width, rows, cols, (cols + 31) >> 5)
+
+
+def page_parts(states: int) -> tuple[Part, ...]:
+    """The arrays of a table for a graph of so many nodes, with room for all of them."""
     pages = (states >> PAGE_BITS) + 1
     room = (pages + 1) << PAGE_BITS
-    return PagedTable(
-        reserved(room),
-        reserved(room, np.int32),
-        reserved(pages + 1, np.int32),
-        reserved(pages),
-        np.zeros(3, np.int64),
-        np.empty(0, np.int64),
-    )
+    return Part(room), Part(room, np.int32), Part(pages + 1, np.int32), Part(pages)
 
 
-def exchanged(old: BandedTable | PagedTable) -> BandedTable | PagedTable:
-    """The table with words (or places) that are new, or were wiped since they were last used."""
-    used = old.words if isinstance(old, BandedTable) else old.places
-    clean = len(old.spare) > 0 and old.stamp[1] == len(old.spare)
-    fresh = old.spare if clean else reserved(len(used))
-    stamp = np.zeros_like(old.stamp)
-    if isinstance(old, BandedTable):
-        return old._replace(words=fresh, spare=used, stamp=stamp)
-    return old._replace(places=fresh, spare=used, stamp=stamp)
+def new_paged(states: int, arrays: Sequence[np.ndarray] = ()) -> PagedTable:
+    """An empty table for a graph, in the ``arrays`` that are given for its parts, or in new ones."""
+    words, parents, owners, places = arrays or (reserved(*part) for part in page_parts(states))
+    return PagedTable(words, parents, owners, places, np.zeros(3, np.int64))
+
+
+def exchanged(old: BlockTable | PagedTable) -> BlockTable | PagedTable:
+    """The table with an empty index, when the stamps of the old one have run out."""
+    return old._replace(places=reserved(len(old.places)), stamp=np.zeros_like(old.stamp))
 
 
 def new_hashed(slots: int, sparse: int = 2, states: int = 0) -> HashedTable:
@@ -165,7 +182,7 @@ def enlarged_hashed(old: HashedTable, states: int = 0) -> HashedTable:
 
 def worn_out(table: Any) -> bool:
     """Whether the table has no stamp left for another search: ``renew`` has given 0."""
-    return bool(table.stamp[0] > STAMP_MAX)
+    return bool(table.stamp[0] > INDEX_STAMPS)
 
 
 @cache
@@ -185,8 +202,8 @@ def reindex(table, used):
 def renew(table):
     """Forget everything, in constant time, and return the word of a state with g = 0 in the new search.
 
-    0 once in 131,071 searches: the stamps have run out, and the table must be exchanged for an empty one. (Dense tables
-    are for searches that see much of the map: they are wiped.)
+    0 once in two billion searches: the stamps have run out, and the table must be exchanged for an empty one. (Dense
+    tables, which have 131,071 of them, are for searches that see much of the map: they are wiped.)
     """
 
 
@@ -225,49 +242,29 @@ def parent_of(world, table, slot):
     """The slot of the parent of the state in ``slot``."""
 
 
-@inlined
-def _next_search(stamp):
-    """Count one search more. Returns the word of a state with g = 0 in it; 0 if the numbers have run out."""
-    number = min(stamp[0], STAMP_MAX) + 1
-    stamp[0] = number
-    return (number << STAMP_SHIFT) + (G_MAX << G_SHIFT) if number <= STAMP_MAX else np.int64(0)
-
-
 @renew.on(DenseTable, LinkedTable)
 def _renew_dense(table):
-    top_word = _next_search(table.stamp)
-    if top_word == 0:
+    number = table.stamp[0] + 1
+    if number > STAMP_MAX:
         table.words[:] = 0
-        table.stamp[0] = 0
-        top_word = _next_search(table.stamp)
-    return top_word
+        number = 1
+    table.stamp[0] = number
+    return (np.int64(number) << STAMP_SHIFT) + (G_MAX << G_SHIFT)
 
 
 @inlined
-def _wipe_some(spare, stamp):
-    """What was used before is wiped by and by, so that it is clean long before its turn comes again.
-
-    Only what is not zero is written: memory that was never touched stays untouched.
-    """
-    first = stamp[1]
-    last = min(first + (spare.shape[0] >> _WIPE_SHIFT) + 1, spare.shape[0])
-    for k in range(first, last):
-        if spare[at(k)] != 0:
-            spare[at(k)] = 0
-    stamp[1] = last
+def _next_search(stamp, used):
+    """Count one search more, which has ``used`` places from the beginning. Returns the word of g = 0, or 0."""
+    number = min(stamp[0], INDEX_STAMPS) + 1
+    stamp[0] = number
+    stamp[1] = used
+    return np.int64(_TOP_WORD if number <= INDEX_STAMPS else 0)
 
 
-@renew.on(BandedTable)
-def _renew_banded(table):
-    _wipe_some(table.spare, table.stamp)
-    return _next_search(table.stamp)
-
-
-@renew.on(PagedTable)
-def _renew_paged(table):
-    table.stamp[2] = 1
-    _wipe_some(table.spare, table.stamp)
-    return _next_search(table.stamp)
+@renew.on(BlockTable, PagedTable)
+def _renew_in_pages(table):
+    table.stamp[2] = max(table.stamp[2], table.stamp[1])
+    return _next_search(table.stamp, 1)
 
 
 @word_of.on(DenseTable, LinkedTable)
@@ -305,59 +302,119 @@ def _dense_beside(table, slot, rows, cols, width):
     return slot + rows * width + cols
 
 
-# --- bands -----------------------------------------------------------------------------------------------------------
+# --- blocks ----------------------------------------------------------------------------------------------------------
 
 
-@intern.on(BandedTable)
-def _banded_intern(table, s):
+@inlined
+def _block_place(table, row, col):
+    """Where in the index a block of the map is."""
+    return (((row >> 4) * table.tiles + (col >> 5)) << _TILE_BITS) + ((row & 15) << 5) + (col & 31)
+
+
+@inlined
+def _block_at(table, row, col):
+    """The first slot of a block of the map; 0 if it was not touched in this search, or lies outside."""
+    if row < 0 or col < 0 or row >= table.rows or col >= table.cols:
+        return np.int64(0)
+    entry = table.places[at(_block_place(table, row, col))]
+    return entry & 0xFFFFFFFF if entry >> 32 == table.stamp[0] else np.int64(0)
+
+
+@kernel
+def _new_block(table, row, col):
+    """Take an empty block for a place of the map that has none, and join it to those around. Returns its first slot."""
+    block = table.stamp[1]
+    table.stamp[1] = block + 1
+    first = block << PAGE_BITS
+    links = table.links
+    table.places[at(_block_place(table, row, col))] = (table.stamp[0] << 32) | first
+    for k in range(first, first + (1 << PAGE_BITS)):
+        table.words[at(k)] = 0
+    for rows in range(-1, 2):
+        for cols in range(-1, 2):
+            way = (rows << 2) + cols
+            other = _block_at(table, row + rows, col + cols)
+            links[at((block << _LINK_BITS) + _HERE + way)] = other
+            if other > 0:
+                links[at((other >> PAGE_BITS << _LINK_BITS) + _HERE - way)] = first
+    links[at((block << _LINK_BITS) + _FIRST_STATE)] = (row << 3) * table.width + (col << 3)
+    return first
+
+
+@inlined
+def _links_of(slot):
+    """Where the links of a slot's block begin."""
+    return slot >> PAGE_BITS << _LINK_BITS
+
+
+@intern.on(BlockTable)
+def _block_intern(table, s):
     row = np.int64((s + 0.5) * table.inverse)
-    return (((row >> 3) * table.width + s - row * table.width) << 3) + (row & 7)
+    col = s - row * table.width
+    first = _block_at(table, row >> 3, col >> 3)
+    if first == 0:
+        first = _new_block(table, row >> 3, col >> 3)
+    return first + ((row & 7) << 3) + (col & 7)
 
 
-@state_of.on(BandedTable)
-def _banded_state(table, slot):
-    line = slot >> 3
-    band = np.int64((line + 0.5) * table.inverse)
-    return ((band << 3) + (slot & 7)) * table.width + line - band * table.width
+@state_of.on(BlockTable)
+def _block_state(table, slot):
+    first = np.int64(table.links[at(_links_of(slot) + _FIRST_STATE)])
+    return first + ((slot >> 3) & 7) * table.width + (slot & 7)
 
 
-@word_of.on(BandedTable)
-def _banded_word(table, s):
-    return table.words[at(intern(table, s))]
+@word_of.on(BlockTable)
+def _block_word(table, s):
+    row = np.int64((s + 0.5) * table.inverse)
+    col = s - row * table.width
+    return table.words[at(_block_at(table, row >> 3, col >> 3) + ((row & 7) << 3) + (col & 7))]
 
 
-@inlined
-def _above(table, slot):
-    """How far away the cell above is: in the same band, or at the bottom of the next one."""
-    return -1 if slot & 7 else 7 - (table.width << 3)
-
-
-@inlined
-def _below(table, slot):
-    return 1 if slot & 7 != 7 else (table.width << 3) - 7
-
-
-@around.on(BandedTable)
-def _banded_around(table, slot, width):
+@around.on(BlockTable)
+def _block_around(table, slot, width):
     words = table.words
-    above = slot + _above(table, slot)
-    below = slot + _below(table, slot)
+    links = table.links
+    here = _links_of(slot) + _HERE
+    row = slot & 0b111000
+    col = slot & 7
+    # To the block above from its first row, else to the cell's own; no branch, for none could be foretold.
+    above = here - 4 + ((row + 0b111000) >> 6 << 2)
+    below = here + ((row + 8) >> 6 << 2)
+    left = ((col + 7) >> 3) - 1
+    right = (col + 1) >> 3
+    row_above = (row - 8) & 0b111000
+    row_below = (row + 8) & 0b111000
+    col_left = (col - 1) & 7
+    col_right = (col + 1) & 7
     return (
-        words[at(above)],
-        words[at(slot + 8)],
-        words[at(below)],
-        words[at(slot - 8)],
-        words[at(above + 8)],
-        words[at(above - 8)],
-        words[at(below + 8)],
-        words[at(below - 8)],
+        words[at(links[at(above)] + row_above + col)],
+        words[at(links[at(here + right)] + row + col_right)],
+        words[at(links[at(below)] + row_below + col)],
+        words[at(links[at(here + left)] + row + col_left)],
+        words[at(links[at(above + right)] + row_above + col_right)],
+        words[at(links[at(above + left)] + row_above + col_left)],
+        words[at(links[at(below + right)] + row_below + col_right)],
+        words[at(links[at(below + left)] + row_below + col_left)],
     )
 
 
-@beside.on(BandedTable)
-def _banded_beside(table, slot, rows, cols, width):
-    step = _above(table, slot) if rows < 0 else _below(table, slot)
-    return slot + (step if rows != 0 else 0) + (cols << 3)
+@beside.on(BlockTable)
+def _block_beside(table, slot, rows, cols, width):
+    row = ((slot >> 3) & 7) + rows
+    col = (slot & 7) + cols
+    way = (row >> 3 << 2) + (col >> 3)
+    first = np.int64(table.links[at(_links_of(slot) + _HERE + way)])
+    if first == 0:
+        first = _beside_block(table, slot, row >> 3, col >> 3)
+    return first + ((row & 7) << 3) + (col & 7)
+
+
+@inlined
+def _beside_block(table, slot, rows, cols):
+    """A new block beside that of a slot."""
+    s = state_of(table, slot)
+    row = np.int64((s + 0.5) * table.inverse)
+    return _new_block(table, (row >> 3) + rows, ((s - row * table.width) >> 3) + cols)
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------
@@ -379,8 +436,8 @@ def _paged_word(table, s):
 def _paged_intern(table, s):
     page = _page_of(table, s)
     if page == 0:
-        page = table.stamp[2]
-        table.stamp[2] = page + 1
+        page = table.stamp[1]
+        table.stamp[1] = page + 1
         table.owners[at(page)] = s >> PAGE_BITS
         table.places[at(s >> PAGE_BITS)] = (table.stamp[0] << 32) | page
         for k in range(page << PAGE_BITS, (page + 1) << PAGE_BITS):
@@ -393,12 +450,12 @@ def _paged_state(table, slot):
     return (np.int64(table.owners[at(slot >> PAGE_BITS)]) << PAGE_BITS) + (slot & _ON_PAGE)
 
 
-@lacks_room.on(DenseTable, LinkedTable, BandedTable, PagedTable)
+@lacks_room.on(DenseTable, LinkedTable, BlockTable, PagedTable)
 def _room_for_all(table, more):
     return False
 
 
-@write.on(DenseTable, BandedTable)
+@write.on(DenseTable, BlockTable)
 def _dense_write(table, slot, word, parent):
     table.words[at(slot)] = word
 
@@ -422,8 +479,7 @@ def _linked_parent(world, table, slot):
 
 @renew.on(HashedTable)
 def _renew_hashed(table):
-    table.stamp[1] = 0
-    return _next_search(table.stamp)
+    return _next_search(table.stamp, 0)
 
 
 @generic

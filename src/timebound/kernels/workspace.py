@@ -7,25 +7,33 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .jit import COMPILED
-from .memory import reserved
+from .memory import Part, Room, reserved
 from .queues import BucketQueue, HeapQueue
 from .tables import (
-    BandedTable,
+    PAGE_BITS,
+    BlockTable,
     DenseTable,
     HashedTable,
     LinkedTable,
     PagedTable,
+    block_parts,
     enlarged_hashed,
     exchanged,
-    new_banded,
+    new_blocks,
     new_hashed,
     new_paged,
+    page_parts,
     worn_out,
 )
 
 __all__ = ["Searchable", "Workspace", "book_of", "enlarged_at_front", "new_record", "place_in"]
 
 _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
+_LONGEST = 1024  # states of a path to begin with, where the states of the world cannot be counted
+
+# Bytes of touched memory that stay with a workspace in the pool: all of the first, half of the second, and so on.
+_KEPT_MOST = 1 << 26
+_KEPT_LEAST = 1 << 20
 
 
 class Searchable(Protocol):
@@ -64,7 +72,7 @@ def enlarged_at_front(rows: np.ndarray, places: np.ndarray) -> tuple[np.ndarray,
 
 
 class Workspace:
-    """A node table and an open list.
+    """A node table and an open list; for a real-time agent also room for two paths.
 
     Of the two kinds one is for real-time agents: memory follows what was touched, a first touch costs the same
     everywhere, and so much room is reserved that nothing has to grow in a tick. The other is for searches that see much
@@ -76,27 +84,39 @@ class Workspace:
         self.real_time = real_time
         n = world.states
         self.table: NamedTuple
+        self.queue: NamedTuple
+        # More entries than states have not been seen; they are for what may come.
+        entries = max(4096, n if real_time else n // 8)
+        saved = np.zeros(5, np.int64)
+        if real_time:
+            queue = (Part(_KEYS, np.uint32), Part(entries)) if world.buckets else (Part(entries), Part(entries))
+            table: tuple[Part, ...] = ()
+            if world.table != "hashed":
+                table = page_parts(n) if world.table == "linked" else block_parts(n, world.view.width)
+            # No path has more states than the world, where they can be counted.
+            self._room = Room([*table, *queue, Part((2, n + 1 if table else _LONGEST))])
+            *arrays, one, other, self.paths = self._room.arrays
+            self.queue = BucketQueue(one, other, saved) if world.buckets else HeapQueue(one, other, saved)
+            if not table:
+                self.table = new_hashed(n)
+            elif world.table == "linked":
+                self.table = new_paged(n, arrays)
+            else:
+                self.table = new_blocks(n, world.view.width, arrays)
+            return
+        if world.buckets:
+            self.queue = BucketQueue(reserved(_KEYS, np.uint32), self._zeros(entries), saved)
+        else:
+            self.queue = HeapQueue(self._zeros(entries), self._zeros(entries), saved)
         if world.table == "hashed":
             self.table = new_hashed(n)
-        elif real_time and world.table == "linked":
-            self.table = new_paged(n)
-        elif real_time:
-            self.table = new_banded(n, world.view.width)
         elif world.table == "linked":
             self.table = LinkedTable(np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros(1, np.int64))
         else:
             self.table = DenseTable(np.zeros(n, np.int64), np.zeros(1, np.int64))
-        # More entries than states have not been seen; they are for what may come.
-        entries = max(4096, n if real_time else n // 8)
-        saved = np.zeros(5, np.int64)
-        self.queue: NamedTuple
-        if world.buckets:
-            self.queue = BucketQueue(reserved(_KEYS), self._zeros(entries), saved)
-        else:
-            self.queue = HeapQueue(self._zeros(entries), self._zeros(entries), saved)
 
-    def _zeros(self, count: int) -> np.ndarray:
-        return reserved(count) if self.real_time else np.zeros(count, np.int64)
+    def _zeros(self, count: int, dtype: Any = np.int64) -> np.ndarray:
+        return reserved(count, dtype) if self.real_time else np.zeros(count, dtype)
 
     @classmethod
     def of(cls, world: Searchable, real_time: bool = False) -> Workspace:
@@ -119,16 +139,31 @@ class Workspace:
         """Put the workspace back into the pool: those for real-time agents at its end, the others in front."""
         # Each of these is done at once, whatever other threads do.
         if self.real_time:
+            self._rest()
             self._pool.append(self)
         else:
             self._pool.insert(0, self)
+
+    def _rest(self) -> None:
+        """Give memory back if the pool keeps enough without it, so that it does not hold for ever what was once used.
+
+        Most of what an agent touched lies in the table, and of that most in its first array.
+        """
+        table = self.table
+        if not isinstance(table, (BlockTable, PagedTable)):
+            return
+        kept = max(_KEPT_LEAST, _KEPT_MOST // (1 + len(self._pool)))
+        if max(table.stamp[1:]) << (PAGE_BITS + 3) > kept:
+            table.stamp[1:] = 0
+            # Nothing of it is needed: the next search begins with an empty table, and an empty open list.
+            self._room.give_back([kept, kept >> 3, *([0] * (len(self._room.arrays) - 2))])
 
     def enlarge(self) -> None:
         """Double the fullest array. A kernel that still lacks room asks again."""
         queue, table = self.queue, self.table
         if isinstance(table, HashedTable) and (table.stamp[1] > len(table.states) // 2 or worn_out(table)):
             self.table = enlarged_hashed(table)
-        elif isinstance(table, (BandedTable, PagedTable)) and worn_out(table):
+        elif isinstance(table, (BlockTable, PagedTable)) and worn_out(table):
             self.table = exchanged(table)
         elif isinstance(queue, HeapQueue):
             size, used = 2 * len(queue.keys), int(queue.saved[1])
@@ -151,7 +186,7 @@ class Workspace:
         return self.table, self.queue
 
     def _longer(self, array: np.ndarray, size: int, used: slice) -> np.ndarray:
-        larger = self._zeros(size)
+        larger = self._zeros(size, array.dtype)
         larger[used] = array[used]
         return larger
 
