@@ -23,6 +23,7 @@ from .budget import UNLIMITED, Budget, countable
 from .errors import Error, ProblemError, SpecError, check_world, is_number
 from .kernels import loop
 from .kernels.jit import COMPILED
+from .kernels.memory import Piece
 from .kernels.native import Kind, Shelf, kind_of
 from .kernels.saving import Savable
 from .kernels.ticks import PATIENCE, new_clock, wind
@@ -206,7 +207,8 @@ class Fleet(Savable):
     def __getstate__(self) -> dict[str, Any]:
         """All but what a process has of its own; crews are named by where things lie in memory, so without names."""
         state = {name: value for name, value in self.__dict__.items() if name not in _OF_THE_PROCESS}
-        return {**state, "_crews": list(self._crews.values())}
+        times = Piece(self._times, np.s_[: min(self._number, _TIMED)])
+        return {**state, "_crews": list(self._crews.values()), "_times": times}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
