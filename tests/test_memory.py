@@ -11,28 +11,33 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject
+from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
 import timebound as tb
 from helpers import COMPILED, points, shuffled
-from timebound.kernels import heuristic_values, tables
+from timebound.kernels import heuristic_values, tables, workspace
 from timebound.kernels.heuristic_values import enlarged, learn, new_values, values_as_dict
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import COLS, ROWS, STAMP_MAX, STAMP_SHIFT, WEIGHT_ONE
 from timebound.kernels.learning_rules import dijkstra_inwards, from_best, teach
 from timebound.kernels.lookahead import LOOK, a_star, new_space
-from timebound.kernels.memory import lacks_room, reserved
+from timebound.kernels.memory import Part, Room, lacks_room, reserved
 from timebound.kernels.tables import (
+    INDEX_STAMPS,
+    DenseTable,
+    LinkedTable,
     around,
     beside,
     exchanged,
     intern,
-    new_banded,
+    new_blocks,
     new_paged,
     renew,
     state_of,
     word_of,
+    worn_out,
+    write,
 )
 from timebound.kernels.ticks import Tick, new_clock
 from timebound.kernels.workspace import Workspace, new_record
@@ -40,11 +45,13 @@ from timebound.kernels.workspace import Workspace, new_record
 SEARCHES = ("a*", "tba*", "tba*:shortcut=true", "tb-wa*", "rtb-wa*", "ribs", "k-lrta*", "lrta*:depth=3", "rtaa*")
 
 
-def stamps_of(agent: tb.Agent) -> list[np.ndarray]:
-    """The stamps of every table that the agent holds."""
+def leave_stamps(agent: tb.Agent, left: int) -> None:
+    """So many stamps are left in every table that the agent holds."""
     state = agent._planner.state
-    found = [getattr(state, name).stamp for name in ("table", "cut_table") if hasattr(state, name)]
-    return found + ([state.space.table.stamp] if hasattr(state, "space") else [])
+    held = [getattr(state, name) for name in ("table", "cut_table") if hasattr(state, name)]
+    for table in held + ([state.space.table] if hasattr(state, "space") else []):
+        most = STAMP_MAX if isinstance(table, (DenseTable, LinkedTable)) else INDEX_STAMPS
+        table.stamp[0] = max(table.stamp[0], most - left)
 
 
 def walk(spec: str, world: Any, start: Any, goal: Any, budget: int, left: int | None) -> list[tb.Result]:
@@ -53,8 +60,7 @@ def walk(spec: str, world: Any, start: Any, goal: Any, budget: int, left: int | 
     for _ in range(3):
         agent = tb.agent(spec, world, start, goal, budget=budget, move_limit=3000)
         if left is not None:
-            for stamp in stamps_of(agent):
-                stamp[0] = max(stamp[0], STAMP_MAX - left)
+            leave_stamps(agent, left)
         for k in range(4):
             agent.run(3)
             if isinstance(world, tb.Grid):
@@ -83,35 +89,87 @@ def test_stamps_that_run_out_change_nothing(spec: str, kind: str) -> None:
             assert points(one.path) == points(other.path)
 
 
-@pytest.mark.parametrize("kind", ["banded", "paged"])
-def test_a_table_against_a_dictionary(kind: str) -> None:
-    """Searches one after the other, through some exchanges: each sees its own states only."""
-    random = np.random.default_rng(1)
-    table: Any = new_paged(5000) if kind == "paged" else new_banded(5000, 50)
-    for search in range(60):
-        if search % 20 == 19:
-            table.stamp[0] = STAMP_MAX
-        if renew(table) == 0:
-            table = exchanged(table)
-            assert not (table.words if kind == "banded" else table.places).any(), "what is swapped in must be clean"
-            assert renew(table) > 0
-        least = int(table.stamp[0]) << STAMP_SHIFT  # of this search's words
-        twin: dict[int, int] = {}
-        for s in random.integers(5000, size=40).tolist():
+WIDTH, ROWS_OF_CELLS = 275, 139  # neither is a number of whole blocks; the index has four tiles
+
+
+@kernel
+def look_around(table, slot, width, words):
+    words[:] = around(table, slot, width)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    commands=st.lists(st.sampled_from(["intern", "write", "walk", "look", "renew", "wear out"]), max_size=60),
+)
+@example(seed=1, commands=["walk"] * 60)
+@example(seed=2, commands=["write", "wear out", "look", "write", "renew", "look", "walk", "wear out", "walk"] * 3)
+@pytest.mark.parametrize("kind", ["blocks", "pages"])
+def test_a_table_against_a_dictionary(kind: str, seed: int, commands: list[str]) -> None:
+    """Each search sees its own words only, wherever they lie, also after the stamps have run out."""
+    random = np.random.default_rng(seed)
+    states = WIDTH * ROWS_OF_CELLS
+    table: Any = new_blocks(states, WIDTH) if kind == "blocks" else new_paged(states)
+    least = renew(table) >> STAMP_SHIFT << STAMP_SHIFT
+    twin: dict[int, int] = {}
+    s = 127 * WIDTH + 254  # where these meet
+
+    def check(t: int) -> None:
+        assert word_of(table, t) == twin[t] if t in twin else word_of(table, t) < least
+
+    for command in commands:
+        t = int(random.integers(states))
+        if random.random() < 0.7:  # near the one that walks
+            t = s + WIDTH * int(random.integers(-9, 10)) + int(random.integers(-9, 10))
+        if command == "wear out":
+            table.stamp[0] = INDEX_STAMPS
+        if command in ("renew", "wear out"):
+            top_word = renew(table)
+            if top_word == 0:
+                assert worn_out(table)
+                table = exchanged(table)
+                top_word = renew(table)
+            least = top_word >> STAMP_SHIFT << STAMP_SHIFT
+            twin = {}
+        elif command == "intern":
+            slot = intern(table, t)
+            assert state_of(table, slot) == t
+            assert intern(table, t) == slot
+        elif command == "write":
+            twin[t] = least + int(random.integers(1, 1 << 40))
+            write(table, intern(table, t), twin[t], 0)
+        elif command == "walk" and kind == "blocks":
+            # As a search goes on: from slot to slot, each of them made by the one before.
             slot = intern(table, s)
-            assert state_of(table, slot) == s
-            twin[s] = least + int(random.integers(1, 1 << 40))
-            table.words[slot] = twin[s]
-        for s in [*twin, *random.integers(5000, size=40).tolist()]:
-            assert word_of(table, s) == twin[s] if s in twin else word_of(table, s) < least
+            for _ in range(12):
+                i = int(random.integers(8))
+                row, col = s // WIDTH + int(ROWS[i]), s % WIDTH + int(COLS[i])
+                if 110 < row < ROWS_OF_CELLS - 11 and 240 < col < WIDTH - 11:
+                    slot = beside(table, slot, int(ROWS[i]), int(COLS[i]), WIDTH)
+                    s = row * WIDTH + col
+                    assert state_of(table, slot) == s
+                    assert intern(table, s) == slot
+                    twin[s] = least + int(random.integers(1, 1 << 40))
+                    write(table, slot, twin[s], 0)
+        elif kind == "blocks":
+            slot, words = intern(table, s), np.zeros(8, np.int64)
+            look_around(table, slot, WIDTH, words)
+            for word, row, col in zip(words.tolist(), ROWS.tolist(), COLS.tolist(), strict=True):
+                near = s + row * WIDTH + col
+                assert word == twin[near] if near in twin else word < least
+        for t in [*twin, *random.integers(states, size=5).tolist()]:
+            check(t)
 
 
-def test_cells_beside_each_other_in_bands() -> None:
-    """Every neighbour of every cell, on rows of an odd length, across the borders of bands."""
+@pytest.mark.parametrize("order", ["in rows", "mixed"])
+def test_cells_beside_each_other_in_blocks(order: str) -> None:
+    """Every neighbour of every cell, across the borders of blocks, in whatever order these were taken."""
     width, rows = 13, 21
-    table = new_banded(width * rows, width)
-    places = {intern(table, s) for s in range(width * rows)}
-    assert len(places) == width * rows
+    table = new_blocks(width * rows, width)
+    states = np.arange(width * rows)
+    if order == "mixed":
+        np.random.default_rng(1).shuffle(states)
+    renew(table)
+    assert len({intern(table, s) for s in states.tolist()}) == width * rows
     for s in range(width * rows):
         table.words[intern(table, s)] = s + 1
     for row in range(1, rows - 1):
@@ -121,6 +179,44 @@ def test_cells_beside_each_other_in_bands() -> None:
             assert [word - 1 for word in around(table, slot, width)] == near
             for t, r, c in zip(near, ROWS, COLS, strict=True):
                 assert beside(table, slot, int(r), int(c), width) == intern(table, t)
+
+
+@pytest.mark.skipif(COMPILED, reason="the kernels for dense tables are not needed otherwise")
+@pytest.mark.parametrize(
+    "spec", ["tba*", "tba*:shortcut=true,steady=true", "tb-wa*:weight=3", "tb-wa*:reopen=true", "tb-gbfs", "rtb-wa*"]
+)
+@pytest.mark.parametrize("terrain", [False, True])
+def test_the_same_walk_in_blocks_as_in_a_dense_table(spec: str, terrain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that an agent does depends on where its words lie."""
+
+    def walks(seed: int) -> list[tuple[Any, ...]]:
+        free = tb.generate.random_obstacles((21, 33), 0.25, seed=seed)
+        costs = np.random.default_rng(seed).integers(1, 5, free.shape).astype(float)
+        grid = tb.Grid(np.where(free, costs, 0.0) if terrain else free)
+        found = []
+        for problem in tb.problems(grid, 2, seed=seed, cost=(8, 80)):
+            agent = tb.agent(spec, grid, problem.start, problem.goal, budget=7, move_limit=400)
+            for _ in range(3):
+                agent.run(6)
+                cell = tuple(np.random.default_rng(agent.ticks).integers(20, size=2).tolist())
+                if cell not in (agent.position, problem.goal):
+                    (grid.block if grid.is_open(grid.place_of(cell)) else grid.unblock)(cell)
+            result = agent.run().result()
+            found.append((points(result.path), result.expansions, result.status, result.back_moves, result.restarts))
+        return found
+
+    for seed in range(2):
+        in_blocks = walks(seed)
+        with monkeypatch.context() as patch:
+            real = Workspace.__init__
+
+            def dense(self: Workspace, world: Any, real_time: bool = False, real: Any = real) -> None:
+                real(self, world, real_time)
+                if real_time:
+                    self.table = DenseTable(np.zeros(world.states, np.int64), np.zeros(1, np.int64))
+
+            patch.setattr(Workspace, "__init__", dense)
+            assert walks(seed) == in_blocks
 
 
 def test_a_large_table_of_values_has_a_place_for_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +264,51 @@ def test_memory_follows_what_an_agent_touched(spec: str) -> None:
     before = resident()
     for k in range(1, 51):
         one_more(k)
-    assert (resident() - before) / 50 < 400_000, "10,000 agents would take more than 4 GB"
+    assert (resident() - before) / 50 < 120_000, "10,000 agents would take more than 1.2 GB"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system for the pieces of memory")
+def test_an_agent_takes_one_piece_of_memory() -> None:
+    world = tb.Grid(np.ones((200, 200), bool))
+    maps = Path("/proc/self/maps")
+    agents = [tb.agent("tb-wa*", world, (0, 0), (90, 99), budget=5)]
+    before = len(maps.read_text().splitlines())
+    agents += [tb.agent("tb-wa*", world, (k, 0), (90, 99), budget=5) for k in range(40)]
+    assert len(maps.read_text().splitlines()) - before <= 42, "a system has some 65,000 of them for a process"
+
+
+@pytest.mark.parametrize("spec", ["lrta*", "lrta*:depth=2", "p-lrta*"])
+def test_a_fresh_learner_is_small(spec: str) -> None:
+    world = tb.Grid(np.ones((100, 100), bool))
+
+    def size(held: Any) -> int:
+        return sum(map(size, held)) if isinstance(held, tuple) else getattr(held, "nbytes", 0)
+
+    state = tb.agent(spec, world, (0, 0), (90, 99))._planner.state
+    assert size(tuple(state)) - size(tuple(state.log)) < 8192
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system how much memory was touched")
+@pytest.mark.skipif(not COMPILED, reason="searches of hundreds of thousands of states")
+def test_the_pool_gives_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents that searched the whole map leave little behind; the next one finds everything as it should be."""
+    world = tb.Grid(np.ones((700, 700), bool))
+    world.block([(699, 698), (698, 698), (698, 699)])
+
+    def searched() -> tb.Agent:
+        return tb.agent("tba*", world, (0, 0), (699, 699), budget=10**6).run()
+
+    expected = searched().result()
+    world.spare.clear()
+    agents = [tb.agent("tba*", world, (0, 0), (699, 699), budget=10**6) for _ in range(4)]
+    before = resident()
+    monkeypatch.setattr(workspace, "_KEPT_MOST", 0)
+    monkeypatch.setattr(workspace, "_KEPT_LEAST", 1 << 16)
+    for agent in agents:
+        agent.run()
+    assert len(world.spare) == 4
+    assert resident() - before < 4 * 1_000_000, "each held 4 MB"
+    assert searched().result().expansions == expected.expansions
 
 
 def resident() -> int:
@@ -182,6 +322,23 @@ def test_reserved_memory_is_zero_and_writable() -> None:
         assert not array.any()
         array[...] = 7
         assert (array == 7).all()
+
+
+def test_arrays_in_one_room_do_not_meet() -> None:
+    parts = [Part(3), Part((2, 5000), np.int32), Part(1, np.uint8), Part(20_000)]
+    room = Room(parts)
+    for k, array in enumerate(room.arrays):
+        assert not array.any()
+        array[...] = k + 1
+    for k, (array, part) in enumerate(zip(room.arrays, parts, strict=True)):
+        assert array.nbytes == part.size
+        assert (array == k + 1).all()
+        assert array.ctypes.data % array.itemsize == 0
+    room.give_back([part.size for part in parts[:3]] + [8000])
+    assert [array.min() for array in room.arrays[:3]] == [1, 2, 3]
+    assert (room.arrays[3][:1000] == 4).all()
+    if sys.platform == "linux":
+        assert not room.arrays[3][2000:19_000].any()
 
 
 def test_a_pool_keeps_its_two_kinds_apart() -> None:

@@ -50,23 +50,22 @@ milliseconds=None))
         """A budget from ``100``, ``"100"``, ``"2ms"``, ``"500us"`` or None."""
         if isinstance(value, Budget):
             return value
-        wrong = SpecError(
-            f"a budget is a whole number of expansions (100) or a time ('2ms', '500us'), not {shown(value)}"
-        )
         if value is None:
             return cls()
         if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
             return cls(expansions=int(value))
-        if not isinstance(value, str):
-            raise wrong
-        text = value.strip().lower()
         try:
+            if not isinstance(value, str):
+                raise ValueError
+            text = value.strip().lower()
             for unit, factor in (("ms", 1.0), ("us", 1e-3)):
                 if text.endswith(unit):
                     return cls(milliseconds=float(text[: -len(unit)]) * factor)
             return cls.of(int(text))
         except ValueError:
-            raise wrong from None
+            raise SpecError(
+                f"a budget is a whole number of expansions (100) or a time ('2ms', '500us'), not {shown(value)}"
+            ) from None
 
     def __str__(self) -> str:
         if self.milliseconds is not None:

@@ -33,6 +33,7 @@ __all__ = ["Agent", "agent", "converge", "solve", "validate"]
 
 _LONGEST_WAIT = 10_000_000  # ticks at a time: each has a place in the books
 _RAREST_CHANGE = 1_000_000  # ticks from one change to the next
+_FIRST_PAGE, _LAST_PAGE = 128, 8192  # entries of a diary's pages; each is eight times as long as the one before
 _PATIENCE = 1000  # changes that an agent without a way waits for, one after the other
 _STAND_IN = REGISTRY["a*"]
 _POSITION, _STATE, _MOVES, _TICKS, _DECIDING = (
@@ -48,7 +49,7 @@ class Diary:
     """A number for each move or tick. A full page is put aside and a new one begun: nothing is copied in a tick."""
 
     def __init__(self) -> None:
-        self.page = np.empty(1024, np.int64)
+        self.page = np.empty(_FIRST_PAGE, np.int64)
         self.begins = 0  # the number of the page's first entry
         self._full: list[np.ndarray] = []
 
@@ -57,7 +58,7 @@ class Diary:
         if written - self.begins == len(self.page):
             self._full.append(self.page)
             self.begins = written
-            self.page = np.empty(8192, np.int64)
+            self.page = np.empty(min(8 * len(self.page), _LAST_PAGE), np.int64)
         return self.begins
 
     def add_zeros(self, written: int, count: int) -> None:
@@ -188,6 +189,9 @@ class Agent(Savable):
         self._patience = PATIENCE
         self._memory_bytes = 0
         self._proved = -1  # the world's edit count when the goal was proved to be out of reach
+        self._outdated = False  # the planner is for another goal or place: a new one is made before the next tick
+        self._retargeted = self._placed = 0
+        self._begins = 0  # the number of the state in the trail where it was last put
         self._record = new_record(loop.EPISODE)
         self._record["position"], self._record["goal"] = here, there
         self._record["moves_per_decision"] = commit
@@ -238,7 +242,7 @@ class Agent(Savable):
             planner.state.counts[:] = counts
         # An agent that is dropped half-way gives its arrays back too.
         release = weakref.finalize(self, _give_back, planner, self._hands)
-        self._planner, self._release, self._replaced = planner, release, lost
+        self._planner, self._release, self._replaced, self._outdated = planner, release, lost, False
 
     def _lost(self) -> bool:
         """Whether the world is one that the algorithm cannot walk in: an edit may have made a graph one-way.
@@ -338,7 +342,8 @@ class Agent(Savable):
     def restart(self) -> Agent:
         """Go back to the start for another trial. What the algorithm has learned stays; other searches begin anew.
 
-        The books begin anew too: the result is that of the trial.
+        The books begin anew too: the result is that of the trial. The start is where the result's path begins, and the
+        goal the last one.
 
         >>> import timebound as tb
         >>> world = tb.Grid([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 1, 1]])
@@ -347,10 +352,10 @@ class Agent(Savable):
         >>> agent.restart().run().cost <= first
         True
         """
-        here = int(self._trail.first(1)[0])
+        here = int(self._trail.first(self._begins + 1)[-1])
         self.world.state_of(self.world.point_of(here), "start")  # an edit may have walled it in
         planner: Any = self._planner
-        if hasattr(planner, "restart"):
+        if hasattr(planner, "restart") and not self._outdated:
             planner.restart()
             for name in COUNTS.names or ():
                 if name != "states":
@@ -368,7 +373,76 @@ class Agent(Savable):
         self._trail.page[0] = here
         self._record["position"] = here
         self._record["status"] = loop.REACHED if here == kept["goal"] else loop.ACTIVE
+        self._begins = self._placed = self._retargeted = 0
         return self
+
+    @_one_thread
+    def retarget(self, goal: Any) -> Agent:
+        """Go on towards another goal, with what still holds of what was planned and learned.
+
+        What that is depends on the algorithm: see ``docs/moving_goals.md``. It takes microseconds, and makes no move.
+        The books go on. A goal that is blocked is out of reach until it opens; an agent that had arrived, or had proved
+        that there is no way, is active again; one that has used up its moves is not.
+
+        >>> import timebound as tb
+        >>> agent = tb.agent("tba*", tb.Grid([[1, 1, 1, 1]]), (0, 0), (0, 3), budget=10)
+        >>> agent.step()
+        (0, 1)
+        >>> agent.retarget((0, 0)).run().status, agent.moves
+        ('reached', 2)
+        """
+        there = self.world.place_of(goal, "goal")
+        view = self.world.view_for(there)
+        if there != self._goal:
+            if view is not self._view:
+                self._loop = loop.Alone(view, self._record, UNLIMITED)
+            self._view, self._goal = view, there
+            self._relocate(int(self._record["position"][0]))
+            self._retargeted += 1
+        return self
+
+    @_one_thread
+    def place(self, point: Any) -> Agent:
+        """Put the agent elsewhere: pushed, knocked back, teleported. It goes on from there towards its goal.
+
+        That is no move, and costs nothing. The result's path begins where the agent was last put, for nobody could walk
+        a path with a jump in it; moves, cost and all the other sums go on.
+
+        >>> import timebound as tb
+        >>> agent = tb.agent("lrta*", tb.Grid([[1, 1, 1, 1, 1]]), (0, 0), (0, 4))
+        >>> agent.step(), agent.place((0, 3)).step(), agent.status, agent.cost
+        ((0, 1), (0, 4), 'reached', 2.0)
+        >>> agent.result().path.tolist(), agent.result().placed
+        ([[0, 3], [0, 4]], 1)
+        """
+        here = self.world.state_of(point, "place")
+        if here != self._record["position"][0]:
+            self._relocate(here)
+            self._trail.page[self.moves - self._trail.begins] = here
+            self._begins = self.moves
+            self._placed += 1
+        return self
+
+    def _relocate(self, here: int) -> None:
+        """Tell the planner of where the agent is and where it is to go; if it can make nothing of that, it is outdated.
+
+        An interrupt half-way leaves it outdated too, and the next tick begins with a new one.
+        """
+        outdated, self._outdated = self._outdated, True
+        planner: Any = self._planner
+        if not self._release.alive and not outdated and hasattr(planner, "restart"):
+            planner.restart()
+            self._release = weakref.finalize(self, _give_back, planner, self._hands)
+        if self._release.alive:
+            try:
+                self.world.changes.enter(self)
+                kept = self._loop.relocate(planner.state, here, self._goal, self._clock)
+            finally:
+                self.world.changes.leave(self)
+            self._outdated = outdated or not kept
+        else:
+            loop.note_ends(self._record, here, self._goal)
+        self._rest()
 
     @_one_thread
     def wait(self, ticks: int = 1) -> Agent:
@@ -407,15 +481,18 @@ class Agent(Savable):
                 break
             elif status == loop.UNREACHABLE:
                 self._wake()
-        if book[_STATE] != loop.ACTIVE and self._release.alive and self.done:
-            # The arrays go to the next agent; only their size is remembered.
+        self._rest()
+
+    def _rest(self) -> None:
+        """Who has nothing more to do gives its arrays to the next agent; only their size is remembered."""
+        if self._book[_STATE] != loop.ACTIVE and self._release.alive and self.done:
             self._memory_bytes = self._planner.memory_bytes()
             self._release()
 
     def _tick(self, last: int) -> int:
         """Act until tick ``last``, or until someone waits to edit the world; a tick under way is finished before."""
         while True:
-            if not self._replaced and self._lost():
+            if self._outdated or (not self._replaced and self._lost()):
                 self._begin_anew()
             wind(self._clock, self._patience)
             status = self._loop.run(
@@ -449,7 +526,7 @@ class Agent(Savable):
         otherwise.
         """
         counts = self._planner.state.counts
-        trail = self._trail.first(self.moves + 1)
+        trail = self._trail.first(self.moves + 1)[self._begins :]
         best = self._optimum(optimal, trail)
         wrong = None
         if (optimal == "compute" and best is not None) if non_optimal is None else non_optimal:
@@ -457,7 +534,7 @@ class Agent(Savable):
         cost = self.cost
         ratio = None
         back_moves = int(counts["back_moves"][0])
-        if best is not None and self.status == "reached":
+        if best is not None and self.status == "reached" and not self._placed and not self._retargeted:
             ratio = cost / best if best > 0 else 1.0
         return Result(
             status=self.status,
@@ -482,6 +559,8 @@ class Agent(Savable):
             memory_bytes=self._planner.memory_bytes() if self._release.alive else self._memory_bytes,
             optimal=best,
             suboptimality=ratio,
+            placed=self._placed,
+            retargeted=self._retargeted,
         )
 
     def _optimum(self, optimal: float | str | None, trail: np.ndarray) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
@@ -20,15 +20,26 @@ import numpy as np
 
 from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
-from .errors import Error, ProblemError, SpecError, check_world, is_number
+from .errors import Error, ProblemError, SpecError, at_least, check_world, is_number
 from .kernels import loop
 from .kernels.jit import COMPILED
-from .kernels.memory import Piece
+from .kernels.memory import Neighbours, Piece
 from .kernels.native import Kind, Shelf, kind_of
+from .kernels.priority_inheritance import (
+    FIXED,
+    PARKED,
+    WALKING,
+    Units,
+    inherit,
+    new_crowd,
+    new_units,
+    raise_priorities,
+)
 from .kernels.saving import Savable
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import new_record
 from .text import shown
+from .worlds.grid import Grid
 from .worlds.protocol import World
 
 __all__ = ["Fleet", "FleetStats"]
@@ -47,6 +58,8 @@ _TIMED = 4096  # ticks whose durations are kept
 _IN_PYTHON = 40_000  # nanoseconds of a frame that are kept for what is done before and after the kernels
 _MOST_WEIGHT = 1000
 _OF_THE_PROCESS = ("_pool", "_tools", "_end")  # not saved, but made anew
+_AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
+_FINE = 20  # binary digits of credit
 _FEW = 64  # agents that one thread serves faster than two
 
 
@@ -70,8 +83,9 @@ class FleetStats:
 class _Crew:
     """Agents that share compiled code: what they hold is on one shelf, and they take turns in one order."""
 
-    def __init__(self, number: int, view: Any, kind: Kind) -> None:
+    def __init__(self, number: int, view: Any, kind: Kind, least: int) -> None:
         self.number = number
+        self.least = least  # expansions that each of them asks for in a tick
         self.view = view
         self._open_shelf(kind, 16)
         self.free = list(range(15, -1, -1))  # seats
@@ -80,7 +94,7 @@ class _Crew:
         self._listed: set[int] = set()  # the same, by name
         self.active = 0
         self.cursor = 0  # whose turn is next
-        self.least = 1  # expansions that the neediest of them asks for in a tick
+        self.credit = 0  # expansions saved up, in fixed point
         self.weights = 0  # of those on their way
         self.heaviest = 1
 
@@ -98,6 +112,21 @@ class _Crew:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._open_shelf(*state["shelf"])
+
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        """What kernels that serve a crew are told first."""
+        return self.views.kind.token, self.shelf.kind.token, self.views.rows, self.shelf.rows
+
+    @property
+    def carry(self) -> Callable[..., None]:
+        """``loop.carry_out`` for them."""
+        return loop.carrier(self.views.kind, self.shelf.kind)
+
+    @property
+    def relocate(self) -> Callable[..., None]:
+        """``loop.relocate`` for them."""
+        return loop.relocator(self.views.kind, self.shelf.kind)
 
     def seat(self) -> int:
         """A free row of the shelf."""
@@ -135,8 +164,11 @@ class Fleet(Savable):
     ``frame_ms`` is what a tick may take, in milliseconds; ``frame_expansions`` what all agents together may expand in
     one, and then the same calls give the same moves on any machine, with any number of threads. Each agent on its way
     has an equal share of it (``priority`` times that), and makes one move per tick. Where the frame is too small for
-    all, they take turns, and no agent starves: with E expansions per frame, n agents of one algorithm that need u each
-    are served at least every ``ceil(n u / E)`` ticks, and with c algorithms mixed at least every c times that.
+    all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, one that
+    may expand u states in a tick is served at least every ``ceil(W u / E) + c`` ticks of E expansions.
+
+    With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
+    ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.
 
     >>> import numpy as np
     >>> import timebound as tb
@@ -159,9 +191,12 @@ class Fleet(Savable):
         budget: int | None = None,
         database: Any = None,
         threads: int = 1,
+        collisions: bool = False,
+        seed: int = 0,
     ) -> None:
         check_world(world)
         self.world = world
+        self._cells = isinstance(world, Grid)  # points are pairs of numbers
         self.spec = parse_spec(spec)
         self.database = database
         if frame_ms is not None and frame_expansions is not None:
@@ -173,14 +208,20 @@ class Fleet(Savable):
         self._most = UNLIMITED if budget is None else countable("budget, the expansions of an agent per tick,", budget)
         self.threads = countable("threads", threads, 256)
         self._frame, self._turn = new_record(loop.FRAME), np.zeros(2, np.int64)
-        self._crews: dict[tuple[int, Kind], _Crew] = {}
+        if not isinstance(collisions, bool):
+            raise SpecError(f"collisions is True or False, not {shown(collisions)}")
+        self.collisions = collisions
+        self._seed = at_least(0, seed, "a seed is a whole number", (1 << 62) - 1)
+        self._crews: dict[tuple[int, Kind, int], _Crew] = {}
         self._episodes: Any = np.zeros(0, loop.EPISODE)
         self._points, self._moved = np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
         self._seats, self._proved = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._units: Units | None = None  # with collisions: what all of them wish for
         self._rows(64)
         self._count = 0  # rows that were ever used
         self._spare: list[int] = []  # rows of agents that were cancelled
         self._planners: list[Any] = []
+        self._neighbours = Neighbours()
         self._specs: list[tuple[Spec, Any]] = []  # with the database
         self._crew_of: list[_Crew | None] = []
         self._wakes: deque[int] = deque()
@@ -212,7 +253,7 @@ class Fleet(Savable):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._crews = {(id(crew.view), crew.shelf.kind): crew for crew in state["_crews"]}
+        self._crews = {(id(crew.view), crew.shelf.kind, crew.least): crew for crew in state["_crews"]}
         self._take_tools()
         # A deadline is of the clock of its process, and has passed.
         self._episodes["deadline"] = np.minimum(self._episodes["deadline"], 1)
@@ -233,6 +274,11 @@ class Fleet(Savable):
         self._episodes = episodes if COMPILED else episodes.view(np.recarray)
         self._points, self._moved, self._seats, self._proved = points, moved, seats, proved
         self._noted = np.zeros(rows + 1, np.int64)
+        if self.collisions:
+            units = new_units(rows)
+            for new, before in zip(units, self._units or (), strict=False):
+                new[: len(before)] = before
+            self._units, self._crowd = units, new_crowd(rows)
 
     # --- who there is -------------------------------------------------------------------------------------------------
 
@@ -255,8 +301,9 @@ class Fleet(Savable):
         if chosen is not self.spec or database is not None:
             self._check(chosen, held)
         weight = countable("priority, the shares of a frame that an agent has,", priority, _MOST_WEIGHT)
-        here = self._states(starts, "start", self.world.state_of)
+        here = self._states(starts, "start")
         there = self._goals(goals, len(here))
+        self._check_apart(here, "start")
         ids = np.zeros(len(here), np.int64)
         for n, (start, goal) in enumerate(zip(here, there, strict=True)):
             ids[n] = self._enlist(start, goal, weight, chosen, held)
@@ -283,8 +330,23 @@ class Fleet(Savable):
         episode["served"] = self._number
         episode["status"] = loop.REACHED
         self._points[k] = self._point(start)
+        if self._units is not None:
+            self._units.base[k] = self._units.priority[k] = _AHEAD * (weight - 1)
         self._set_out(k)
         return k
+
+    def _check_apart(self, states: list[int], what: str, but: Sequence[int] = ()) -> None:
+        """Where units must not stand in each other: a ProblemError if one would, apart from those who leave."""
+        if not self.collisions:
+            return
+        here = self._episodes["status"][: self._count] != _CANCELLED
+        here[list(but)] = False
+        taken = set(self._episodes["position"][: self._count][here].tolist())
+        for n, state in enumerate(states):
+            if state in taken:
+                where = shown(self.world.point_of(state))
+                raise ProblemError(f"the {what} of agent {n}, {where}, is taken; with collisions each has its own")
+            taken.add(state)
 
     def _set_out(self, k: int) -> None:
         """Let an agent that has nothing to do any more, or not yet, be on its way to its goal."""
@@ -311,11 +373,12 @@ class Fleet(Savable):
         spec, database = self._specs[k]
         algorithm = spec.algorithm
         budget = Budget(expansions=None if self._most == UNLIMITED else self._most)
-        if algorithm.refuses is not None and algorithm.refuses(self.world) is not None:
-            planner = _STAND_IN.make(self.world, goal, budget)  # an edit has made a graph one-way, as for an Agent
-        else:
-            options = {"database": database} if algorithm.database else {}
-            planner = algorithm.make(self.world, goal, budget, **options, **spec.parameters)
+        with self._neighbours.together():
+            if algorithm.refuses is not None and algorithm.refuses(self.world) is not None:
+                planner = _STAND_IN.make(self.world, goal, budget)  # an edit has made a graph one-way, as for an Agent
+            else:
+                options = {"database": database} if algorithm.database else {}
+                planner = algorithm.make(self.world, goal, budget, **options, **spec.parameters)
         self._planners[k] = planner
         self._shelve(k, planner.state)
 
@@ -325,17 +388,17 @@ class Fleet(Savable):
         kind = kind_of(state)
         if crew is None or crew.shelf.kind is not kind:
             view = self.world.view_for(int(self._episodes["goal"][k]))
-            key = id(view), kind
+            least = self._least(self._specs[k][0])
+            key = id(view), kind, least
             fresh = self._crews.get(key)
             if fresh is None:
-                fresh = self._crews[key] = _Crew(len(self._crews), view, kind)
+                fresh = self._crews[key] = _Crew(len(self._crews), view, kind, least)
             if crew is not None:
                 self._leave_seat(k)
             self._crew_of[k] = crew = fresh
             self._episodes["crew"][k] = crew.number
             self._seats[k] = crew.seat()
             crew.join(k)
-            crew.least = max(crew.least, self._least(*self._specs[k]))
         crew.shelf.put(int(self._seats[k]), state)
 
     def _leave_seat(self, k: int) -> None:
@@ -368,9 +431,9 @@ class Fleet(Savable):
         most = min(self._most, self.frame_expansions or UNLIMITED)
         check_refusal(spec, self.world, Budget(expansions=None if most == UNLIMITED else most))
 
-    def _least(self, spec: Spec, database: Any) -> int:
+    def _least(self, spec: Spec) -> int:
         """How many expansions an agent needs in a tick for its whole lookahead; 1 if it can do with any number."""
-        unfit, least = spec.algorithm.unfit, 1
+        unfit, least = spec.algorithm.unfit, 1  # asked again for every agent: it is quick where it says 1 at once
         if unfit is None:
             return 1
         most = min(self._most, self.frame_expansions or UNLIMITED)
@@ -385,32 +448,30 @@ class Fleet(Savable):
                 low = middle
         return high
 
-    def _states(self, points: Any, what: str, state_of: Any) -> list[int]:
+    def _states(self, points: Any, what: str) -> list[int]:
         """The states of many points, every one checked before anything is done."""
-        if isinstance(points, np.ndarray):
-            points = points.tolist() if points.ndim > 1 or not self._flat() else points
         if isinstance(points, (str, bytes)) or not isinstance(points, (Sequence, np.ndarray)):
             raise ProblemError(f"{what}s are a sequence of points, not {shown(points)}")
-        return [state_of(point, f"{what} of agent {n}") for n, point in enumerate(points)]
-
-    def _flat(self) -> bool:
-        """Whether a point is one number or name, not a pair of numbers."""
-        return not hasattr(self.world, "shape")
+        listed = points.tolist() if isinstance(points, np.ndarray) else points
+        return [self.world.state_of(point, f"{what} of agent {n}") for n, point in enumerate(listed)]
 
     def _goals(self, goals: Any, count: int) -> list[int]:
-        one = np.ndim(goals) == (0 if self._flat() else 1) if not isinstance(goals, str) else True
-        if one and not (isinstance(goals, (list, np.ndarray)) and self._flat()):
-            states = [self.world.state_of(goals, "goal")] * count
-        else:
-            states = self._states(goals, "goal", self.world.state_of)
+        """A state for each of so many agents: of one point for all, or of one for each."""
+        try:
+            self.world.place_of(goals, "goal")
+            return [self.world.state_of(goals, "goal")] * count
+        except ProblemError as problem:
+            listed = isinstance(goals, (Sequence, np.ndarray)) and not isinstance(goals, (str, bytes))
+            # One point that is wrong, not many.
+            if not listed or (self._cells and len(goals) and all(np.ndim(part) == 0 for part in goals)):
+                raise problem from None
+        states = self._states(goals, "goal")
         if len(states) != count:
             raise ProblemError(f"there are {len(states)} goals for {count} agents; give one for each, or one for all")
         return states
 
     def _point(self, state: int) -> Any:
-        if self._flat():
-            return state, 0
-        return self.world.point_of(state)
+        return self.world.point_of(state) if self._cells else (state, 0)
 
     # --- one frame ----------------------------------------------------------------------------------------------------
 
@@ -421,8 +482,7 @@ class Fleet(Savable):
         self._moved[: self._count] = False
         changes = self.world.changes
         changes.catch_up()
-        if self._edits != int(changes.edited[0]):
-            self._hear_of_edits()
+        self._hear_of_edits()
         for _ in range(min(_WAKES, len(self._wakes))):
             self._wake(self._wakes.popleft())
         for crew in self._crews.values():
@@ -435,6 +495,8 @@ class Fleet(Savable):
                 self._last_expansions = self._spend(self.frame_expansions, faults)
             else:
                 self._last_expansions = self._hurry(began, faults)
+            if self.collisions:
+                self._make_way()
         finally:
             changes.leave(self)
         moved = int(np.count_nonzero(self._moved[: self._count]))
@@ -451,35 +513,44 @@ class Fleet(Savable):
         return moved
 
     def _spend(self, frame: int, faults: list[str]) -> int:
-        """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts."""
-        crews = [crew for crew in self._crews.values() if crew.active]
-        # Each is first in its turn, and then gets at least what one agent needs.
-        first = self._number % len(crews) if crews else 0
-        total, weights = 0, sum(crew.weights for crew in crews)
-        for crew in crews[first:] + crews[:first]:
-            left = frame - total
-            part = left * crew.weights // weights if weights > crew.weights else left
-            weights -= crew.weights
-            share = max(crew.least, part // max(1, crew.weights))
-            each = min(frame, share * crew.heaviest)
-            part = min(left, max(part, each))
-            waiting = crew.members
-            while waiting and part >= each:
-                some = min(waiting, part // each, crew.members - crew.cursor)
-                spent = self._serve(crew, crew.cursor, crew.cursor + some, share, 0, faults)
-                total, part, waiting = total + spent, part - spent, waiting - some
-                crew.cursor = (crew.cursor + some) % max(1, crew.members)
+        """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts.
+
+        Each crew saves up its part of every frame until that is enough for an agent (deficit round robin). What is left
+        in the end is for those who have not had their turn.
+        """
+        crews = self._in_turn()
+        weights, total = sum(crew.weights for crew in crews), 0
+        waiting = {crew.number: crew.members for crew in crews}
+        for crew in crews:
+            crew.credit += ((frame * crew.weights) << _FINE) // weights
+        for saved in (True, False):
+            for crew in crews:
+                share = max(crew.least, frame // weights)
+                each = min(frame, share * crew.heaviest)
+                part = min(frame - total, crew.credit >> _FINE) if saved else frame - total
+                while waiting[crew.number] and part >= each:
+                    some = min(waiting[crew.number], part // each, crew.members - crew.cursor)
+                    spent = self._serve(crew, crew.cursor, crew.cursor + some, share, 0, faults)
+                    total, part = total + spent, part - spent
+                    crew.credit -= min(crew.credit, spent << _FINE)
+                    waiting[crew.number] -= some
+                    crew.cursor = (crew.cursor + some) % crew.members
+                crew.credit = min(crew.credit, max(frame, each) << _FINE)
         return total
+
+    def _in_turn(self) -> list[_Crew]:
+        """The crews that have somebody on the way, another one first in each tick."""
+        crews = [crew for crew in self._crews.values() if crew.active]
+        first = self._number % len(crews) if crews else 0
+        return crews[first:] + crews[:first]
 
     def _hurry(self, began: int, faults: list[str]) -> int:
         """A tick of a frame that is counted in milliseconds."""
         assert self.frame_ms is not None
         # Kernels read the same clock (see ``jit.now_ns``).
         deadline = began + max(1, round(self.frame_ms * 1e6) - _IN_PYTHON)
-        crews = [crew for crew in self._crews.values() if crew.active]
-        first = self._number % len(crews) if crews else 0
         total = 0
-        for crew in crews[first:] + crews[:first]:
+        for crew in self._in_turn():
             waiting, share = crew.members, max(crew.least, int(self._share))
             while waiting and time.perf_counter_ns() < deadline:
                 some = min(waiting, crew.members - crew.cursor)
@@ -508,7 +579,7 @@ class Fleet(Savable):
         """One call of the loop, by as many threads as there are."""
         frame, turn = self._frame, self._turn
         frame["ticks"], frame["share"], frame["deadline"] = 1, share, deadline
-        frame["number"], frame["crew"] = self._number, crew.number
+        frame["number"], frame["crew"], frame["holds"] = self._number, crew.number, self.collisions
         turn[0], turn[1] = first, last
         self._noted[0] = 0
 
@@ -516,18 +587,14 @@ class Fleet(Savable):
             clock, trail, spent = tools
             return int(
                 crew.run(
-                    crew.views.kind.token,
-                    crew.shelf.kind.token,
-                    crew.views.rows,
-                    crew.shelf.rows,
+                    *crew.rows,
                     self._seats,
                     self._episodes,
                     order,
                     turn,
                     trail,
                     spent,
-                    self._points,
-                    self._moved,
+                    *self._seen,
                     self._noted,
                     clock,
                     frame,
@@ -538,6 +605,11 @@ class Fleet(Savable):
             return go(self._tools[0])
         others = [self._pool.submit(go, tools) for tools in self._tools[1:]]
         return go(self._tools[0]) + sum(other.result() for other in others)
+
+    @property
+    def _seen(self) -> tuple[np.ndarray, np.ndarray]:
+        """What users see of who moved."""
+        return self._points, self._moved
 
     def _attend(self, faults: list[str]) -> list[int]:
         """Look at the agents that the loop has noted. Returns those that must go on in this tick."""
@@ -562,10 +634,48 @@ class Fleet(Savable):
             self._retire(k)
         return again
 
+    def _make_way(self) -> None:
+        """All have said where they want to be next: decide who may, by priority inheritance, and let them."""
+        units, n = self._units, self._count
+        assert units is not None
+        fields = {name: self._episodes[name][:n] for name in ("position", "wish", "goal", "status", "crew")}
+        units.position[:n] = np.where(fields["status"] == _CANCELLED, -1, fields["position"])
+        walking = fields["status"] == loop.ACTIVE
+        # Who has arrived would rather stay; who has no way is in nobody's way, and must not be first for ever.
+        units.wish[:n] = np.where(walking, fields["wish"], fields["position"])
+        units.goal[:n] = np.where(fields["status"] == loop.UNREACHABLE, -1, fields["goal"])
+        units.role[:n] = np.where(walking, WALKING, PARKED)
+        units.role[:n][fields["status"] == loop.MOVE_LIMIT] = FIXED
+        inherit(self.world.view, self._crowd, units, n, self._number, self._seed, False)
+        for crew in self._in_turn():
+            self._noted[0] = 0
+            self._frame["crew"] = crew.number
+            order = crew.order[: crew.members]
+            crew.carry(
+                *crew.rows, self._seats, self._episodes, order, units.next, *self._seen, self._noted, self._frame
+            )
+            for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
+                self._retire(k)
+                if self._episodes["outcome"][k] == loop.GROW_ALGORITHM:
+                    self._set_out(k)
+        # Who had arrived and is pushed aside wants to go back.
+        after = units.next[:n]
+        pushed = np.flatnonzero((fields["crew"] < 0) & (after >= 0) & (after != fields["position"]))
+        for k in pushed.tolist():
+            self._moved[k] = True
+            self._episodes["position"][k] = after[k]
+            self._points[k] = self._point(int(after[k]))
+            if fields["status"][k] in (loop.REACHED, loop.ACTIVE):
+                self._set_out(k)
+        units.position[:n] = np.where(fields["status"] == _CANCELLED, -1, fields["position"])
+        raise_priorities(units, n)
+
     # --- edits --------------------------------------------------------------------------------------------------------
 
     def _hear_of_edits(self) -> None:
-        """The world has changed: goals may have been blocked or opened, and what was out of reach may not be."""
+        """If the world has changed, goals may have been blocked or opened, and what was out of reach may not be."""
+        if self._edits == int(self.world.changes.edited[0]):
+            return
         self._edits = int(self.world.changes.edited[0])
         status, goals = self._episodes["status"][: self._count], self._episodes["goal"][: self._count]
         is_open = self.world.are_open(goals)
@@ -588,28 +698,58 @@ class Fleet(Savable):
     # --- orders -------------------------------------------------------------------------------------------------------
 
     def send(self, ids: Any, goals: Any) -> None:
-        """Let agents go to other goals, each to its own or all to one."""
+        """Let agents go to other goals, each to its own or all to one.
+
+        They keep what still holds of what they have planned and learned: see ``docs/moving_goals.md``.
+        """
         agents = self._agents(ids)
-        states = self._goals(goals, len(agents))
-        for k, goal in zip(agents, states, strict=True):
-            if self._episodes["status"][k] == loop.ACTIVE:
-                self._episodes["status"][k] = loop.REACHED
-                self._retire(k)
-            self._episodes["goal"][k] = goal
-            self._set_out(k)
+        self._relocate(agents, None, self._goals(goals, len(agents)))
 
     def place(self, ids: Any, points: Any) -> None:
         """Put agents elsewhere: a teleport, a knock-back. They go on from there."""
         agents = self._agents(ids)
-        states = self._states(points, "point", self.world.state_of)
+        states = self._states(points, "point")
         if len(states) != len(agents):
             raise ProblemError(f"there are {len(states)} points for {len(agents)} agents")
-        for k, state in zip(agents, states, strict=True):
-            if self._episodes["status"][k] == loop.ACTIVE:
-                self._episodes["status"][k] = loop.REACHED
+        self._check_apart(states, "point", agents)
+        self._relocate(agents, states, None)
+
+    def _relocate(self, agents: list[int], places: list[int] | None, goals: list[int] | None) -> None:
+        """Tell agents where they are, where they are to go, or both; those who cannot go on with it begin anew."""
+        names = np.array(agents, np.int64)
+        here = self._episodes["position"][names] if places is None else np.array(places, np.int64)
+        there = self._episodes["goal"][names] if goals is None else np.array(goals, np.int64)
+        self._hear_of_edits()
+        walking = self._episodes["status"][names] == loop.ACTIVE
+        crews = self._episodes["crew"][names]
+        for number in np.unique(crews[walking]).tolist():
+            crew = next(one for one in self._crews.values() if one.number == number)
+            mine = np.flatnonzero(walking & (crews == number))
+            if goals is not None and self.world.goal_views:
+                walking[mine] = False
+                continue
+            self._noted[0] = 0
+            ends = names[mine], here[mine], there[mine]
+            if self._units is not None and goals is not None:
+                self._units.priority[ends[0]] = self._units.base[ends[0]]
+            try:
+                self.world.changes.enter(self)
+                told = *ends, self._points, self._noted, self._tools[0][0]
+                crew.relocate(*crew.rows, self._seats, self._episodes, *told)
+            finally:
+                self.world.changes.leave(self)
+            for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
                 self._retire(k)
-            self._episodes["position"][k] = state
-            self._points[k] = self._point(state)
+                self._set_out(k)
+            for k in ends[0][self._episodes["status"][ends[0]] == loop.REACHED].tolist():
+                if self._planners[k] is not None:
+                    self._retire(k)
+        for n in np.flatnonzero(~walking).tolist():
+            k = agents[n]
+            if self._planners[k] is not None:
+                self._retire(k)
+            self._episodes["position"][k], self._episodes["goal"][k] = here[n], there[n]
+            self._points[k] = self._point(int(here[n]))
             self._set_out(k)
 
     def cancel(self, ids: Any) -> None:
@@ -625,6 +765,7 @@ class Fleet(Savable):
         given = np.atleast_1d(np.asarray(ids))
         if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
             raise Error(f"ids are whole numbers as add() gave them, not {shown(ids)}")
+        given = given.astype(np.int64)  # an empty list has no type
         known = given[(given >= 0) & (given < self._count)]
         if len(known) < len(given) or (self._episodes["status"][known] == _CANCELLED).any():
             wrong = next(int(k) for k in given if not 0 <= k < self._count or self._episodes["status"][k] == _CANCELLED)
@@ -638,11 +779,12 @@ class Fleet(Savable):
     @property
     def positions(self) -> np.ndarray:
         """Where each agent is, by id: (row, col), or a node's number. Not a copy; rows of cancelled agents stay."""
-        return self._points[: self._count, 0] if self._flat() else self._points[: self._count]
+        return self._points[: self._count] if self._cells else self._points[: self._count, 0]
 
     @property
     def statuses(self) -> np.ndarray:
         """By id, not a copy: 0 on its way, 1 reached, 2 unreachable as the world is now, 3 stopped, 99 cancelled."""
+        self._hear_of_edits()
         return self._episodes["status"][: self._count]
 
     @property
@@ -651,12 +793,19 @@ class Fleet(Savable):
         return self._moved[: self._count]
 
     @property
+    def costs(self) -> np.ndarray:
+        """By id: what its moves have cost."""
+        return self._episodes["cost"][: self._count] + self._episodes["cost_rest"][: self._count]
+
+    @property
     def active(self) -> int:
         """How many agents are on their way."""
+        self._hear_of_edits()
         return sum(crew.active for crew in self._crews.values()) + len(self._wakes)
 
     def status(self, agent: int) -> str:
         """``active``, ``reached``, ``unreachable`` (in the world as it is now) or ``cancelled``."""
+        self._hear_of_edits()
         return _STATUS[int(self._episodes["status"][self._agents(agent)[0]])]
 
     def __len__(self) -> int:

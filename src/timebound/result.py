@@ -14,6 +14,9 @@ __all__ = ["Convergence", "Result", "Validation", "plain_point"]
 class Result:
     """What became of an episode. ``suboptimality`` and ``optimal`` are None when the optimum is not known.
 
+    An agent that was ``placed`` has a ``path`` from where it was last put; ``optimal`` is for that place and the last
+    goal, and ``suboptimality`` is None, as it is for one that was ``retargeted`` on its way.
+
     >>> import timebound as tb
     >>> result = tb.solve(tb.Grid([[1, 1], [1, 1]]), (0, 0), (1, 1), "a*", optimal="compute")
     >>> result.status, result.moves, round(result.cost, 3), result.suboptimality
@@ -42,6 +45,8 @@ class Result:
     memory_bytes: int
     optimal: float | None
     suboptimality: float | None
+    placed: int = 0
+    retargeted: int = 0
 
     def to_dict(self, *, path: bool = True) -> dict[str, Any]:
         """The result as plain numbers, lists and strings: the fields of ``--json``."""

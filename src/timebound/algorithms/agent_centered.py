@@ -13,11 +13,13 @@ from ..kernels.heuristic_values import LearnedValues, enlarged, load_growth, new
 from ..kernels.layout import COUNTS, INFINITE
 from ..kernels.learning_rules import FORGET, LEARNER, SPACE
 from ..kernels.lookahead import LOOK, new_space
+from ..kernels.memory import zeros
 from ..kernels.tables import worn_out
+from ..kernels.views import widest
 from ..kernels.workspace import new_record
 from .registry import World
 
-__all__ = ["AgentCenteredPlanner", "first_room"]
+__all__ = ["AgentCenteredPlanner", "first_room", "first_slots"]
 
 _PAGE_BITS = 4  # sixteen neighbouring states share a page of learned values; two cache lines
 
@@ -44,7 +46,7 @@ class AgentCenteredPlanner:
             "learner": learner,
             "log": world.changes.view,
             "counts": new_record(COUNTS),
-            "plan": np.zeros(2, np.int64),
+            "plan": zeros(2),
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -110,6 +112,13 @@ class AgentCenteredPlanner:
 
     def release(self) -> None:
         """Nothing is borrowed."""
+
+
+def first_slots(world: World, depth: int, most: int = 1024) -> int:
+    """Slots to begin with, for everything up to ``depth`` steps away; they grow if need be."""
+    if depth == 1:
+        return 1 + int(widest(world.view))
+    return min((2 * depth + 1) ** 2 + 8, most) if world.table == "dense" else most
 
 
 def first_room(limit: int | None, fan: int, timed: bool = False) -> tuple[int, int]:

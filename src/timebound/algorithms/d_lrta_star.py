@@ -54,14 +54,14 @@ from ..kernels.layout import GROW, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, SPACE, abandoned, hopeless, lacks, mini_min, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
-from ..kernels.memory import lacks_room
+from ..kernels.memory import lacks_room, zeros
 from ..kernels.pattern_tables import PatternTable, intermediate_goal, region_of
 from ..kernels.saving import keeps
 from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, word_of, write
 from ..kernels.ticks import Tick
 from ..kernels.views import VECTOR, GraphView, edits
 from ..kernels.workspace import new_record
-from .agent_centered import AgentCenteredPlanner
+from .agent_centered import AgentCenteredPlanner, first_slots
 from .lrta_star import most_expanded
 from .registry import Algorithm, Parameter, World
 
@@ -263,15 +263,16 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         steering["cap"] = affordable(world, budget, cap)
         steering["gamma"] = max(1, round(gamma * WEIGHT_ONE))
         steering["edits"] = world.changes.edited[0]
-        slots = 64 if cap == 1 else 1024
+        # Most lookaheads are far from as deep as they may be; but a tick has no time to let room grow.
+        slots = first_slots(world, cap, 1024 if budget.milliseconds is not None else 128)
         self.state = DynamicControl(
             control=control_of(depth, cap, int(steering["region"][0]), int(steering["gamma"][0]), world, tree),
             patterns=patterns,
             steering=steering,
             visited=nothing_visited(),
             nearby=self._no_values(),
-            space=new_space(slots, slots),
-            route=np.zeros(slots, np.int64),
+            space=new_space(slots, 1),
+            route=zeros(slots),
             **self._common,
         )
 

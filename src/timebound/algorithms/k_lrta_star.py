@@ -44,7 +44,7 @@ from ..kernels.layout import EXHAUSTED, GROW, PAUSED, WEIGHT_MAX, WEIGHT_ONE
 from ..kernels.learning_rules import SPACE, VALUES, abandoned, dijkstra_inwards, from_best, hopeless, lacks, teach
 from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
-from ..kernels.memory import lacks_room
+from ..kernels.memory import lacks_room, zeros
 from ..kernels.saving import keeps
 from ..kernels.ticks import Tick
 from ..kernels.views import edits, widest
@@ -197,9 +197,7 @@ class LocalSearchPlanner(AgentCenteredPlanner):
         options["rule"], options["frontier"], options["avoid"] = rule, commit == "frontier", avoid
         options["weight"] = int(weight * WEIGHT_ONE)
         slots, arcs = first_room(budget.expansions, int(widest(world.view)), timed)
-        self.state = LocalSearch(
-            space=new_space(slots, arcs), options=options, route=np.zeros(slots, np.int64), **self._common
-        )
+        self.state = LocalSearch(space=new_space(slots, arcs), options=options, route=zeros(slots), **self._common)
 
 
 _PARAMETERS = (

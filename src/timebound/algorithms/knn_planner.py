@@ -8,13 +8,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ..databases.subgoals import SUBGOALS
 from ..kernels.climbing import CLIMB
 from ..kernels.coverage_records import CoverageQuery, CoverageRecords, borrowed_query
 from ..kernels.heuristic_values import new_values
 from ..kernels.kd_tree import Nearest, new_nearest
+from ..kernels.memory import zeros
 from ..kernels.workspace import new_record
 from .agent_centered import AgentCenteredPlanner
 from .knn_lrta_star import NEW_SUBGOAL, NearestNeighbours
@@ -40,7 +39,7 @@ class KnnPlanner(AgentCenteredPlanner):
             climb=new_record(CLIMB),
             records=database.records,
             candidates=self._room(),
-            route=np.zeros(1, np.int64),
+            route=zeros(1),
             **self._common,
         )
 

@@ -39,11 +39,12 @@ from ..kernels.layout import GROW, INFINITE, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import SPACE, abandoned, hopeless, lacks, mini_min, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.memory import zeros
 from ..kernels.saving import keeps
 from ..kernels.ticks import Tick
 from ..kernels.views import GraphView, GridView, TerrainView, widest
 from ..kernels.workspace import new_record
-from .agent_centered import AgentCenteredPlanner
+from .agent_centered import AgentCenteredPlanner, first_slots
 from .registry import Algorithm, Parameter, World
 
 LOOKAHEAD = np.dtype(
@@ -149,9 +150,12 @@ class LrtaPlanner(AgentCenteredPlanner):
         lookahead = new_record(LOOKAHEAD)
         lookahead["depth"], lookahead["gmax"] = depth, _reach(world, gmax)
         lookahead["gamma"] = max(1, round(gamma * WEIGHT_ONE))
-        slots = 64 if depth == 1 and gmax == 0 else 1024
+        slots = first_slots(world, depth) if gmax == 0 else 1024
         self.state = Lrta(
-            space=new_space(slots, slots), lookahead=lookahead, route=np.zeros(slots, np.int64), **self._common
+            space=new_space(slots, slots if gmax > 0 else 1),
+            lookahead=lookahead,
+            route=zeros(slots),
+            **self._common,
         )
 
 

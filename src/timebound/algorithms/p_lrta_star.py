@@ -28,6 +28,7 @@ from ..kernels.heuristic_values import LearnedValues
 from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, hopeless, lacks, look_around, offer, sweep, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.memory import zeros
 from ..kernels.views import edits
 from ..kernels.workspace import new_record
 from .agent_centered import AgentCenteredPlanner
@@ -117,10 +118,10 @@ class PrioritizedPlanner(AgentCenteredPlanner):
     def __init__(self, world: World, goal: int, queue: int) -> None:
         super().__init__(world, goal)
         self.state = Prioritized(
-            queue_states=np.zeros(queue, np.int64),
-            queue_rises=np.zeros(queue, np.int64),
+            queue_states=zeros(queue),
+            queue_rises=zeros(queue),
             sweep=new_record(SWEEP),
-            route=np.zeros(1, np.int64),
+            route=zeros(1),
             **self._common,
         )
 

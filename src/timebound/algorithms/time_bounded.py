@@ -60,6 +60,7 @@ from ..kernels.following import (
 from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.memory import zeros
 from ..kernels.saving import keeps
 from ..kernels.tables import intern, state_of
 from ..kernels.ticks import Tick
@@ -100,7 +101,7 @@ class TimeBounded(NamedTuple):
     log: LogView  # the world's log of edits
     paths: np.ndarray  # int64[2, ...]: pathFollow and pathNew of 2009, see ``following``
     fronts: np.ndarray  # int64[2]
-    cut_table: NamedTuple  # of the search for a shortcut; without shortcuts the same as table and queue, and unused
+    cut_table: NamedTuple  # of the search for a shortcut; without shortcuts the agent's own, and unused
     cut_queue: NamedTuple
     cut: np.ndarray  # one SEARCH record
     cut_counts: np.ndarray  # one COUNTS record
@@ -302,21 +303,22 @@ class TimeBoundedPlanner:
             rest = resources - int(follow["expansions"][0])
             follow["traces"] = min(max(1, int(rest * c + 1e-9)), INFINITE - 1)
             follow["traces_after"] = min(max(1, int(resources * c + 1e-9)), INFINITE - 1)
+        search, counts = new_search(goal, g_weight, weight, reopen), new_record(COUNTS)
         self.state = TimeBounded(
             self._workspace.table,
             self._workspace.queue,
-            new_search(goal, g_weight, weight, reopen),
+            search,
             follow,
             world.changes.view,
             paths,
             np.full(2, paths.shape[1]),
             self._cut.table,
             self._cut.queue,
-            new_search(goal, 1, 1, reopen=True),
-            new_record(COUNTS),
-            new_record(COUNTS),
-            np.empty(64, np.int64),
-            np.zeros(2, np.int64),
+            new_search(goal, 1, 1, reopen=True) if shortcut else search,
+            new_record(COUNTS) if shortcut else counts,
+            counts,
+            zeros(64),
+            zeros(2),
         )
 
     def __setstate__(self, saved: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from .jit import at, inlined, kernel
 from .layout import WEIGHT_SHIFT
-from .memory import lacks_room, reserved
+from .memory import lacks_room, reserved, zeros
 from .saving import keeps
 from .tables import hashed
 from .views import estimate
@@ -101,14 +101,16 @@ def _values_lack_room(values, more):
     return not all_there and (values.used[0] + more) << values.bits > values.values.shape[0]
 
 
-def new_values(bits: int, pages: int = 32, direct: bool = False) -> LearnedValues:
+def new_values(bits: int, pages: int = 16, direct: bool = False) -> LearnedValues:
     """An empty table with room for so many pages; ``direct`` if these are all that the world can have."""
     room = 1 << (2 * pages - 1).bit_length()
+    used = zeros(3)
+    used[0] = 1
     return LearnedValues(
-        np.zeros(0 if direct else room, np.int64),
+        zeros(0 if direct else room),
         reserved(pages if direct else room, np.int32),
         reserved((pages + 1) << bits),
-        np.array([1, 0, 0], np.int64),
+        used,
         bits,
     )
 

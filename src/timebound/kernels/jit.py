@@ -389,22 +389,33 @@ def _entrance(helper: Any) -> Any:
 def generic(function: F) -> F:
     """Make ``function`` a name with one text per NamedTuple type of its first argument.
 
-    The decorated function is only the documentation of the contract; ``function.on(Type, ...)`` registers a text.
+    The decorated function is only the documentation of the contract; ``function.on(Type, ...)`` registers a text, and
+    ``function.otherwise`` the text for types that have none, if there is to be one.
     """
     texts: dict[type, Callable[..., Any]] = {}
+    rest: list[Callable[..., Any]] = []  # the text for all other types, if there is one
+    passed_over: set[type] = set()  # types that it was compiled for
     ours = is_covered(function.__code__.co_filename)
+    options = {"forceinline": True, **OPTIONS}
 
     def dispatch(*args: Any) -> Any:
-        return texts[type(args[0])](*args)
+        text = texts.get(type(args[0])) if rest else texts[type(args[0])]
+        return (text or rest[0])(*args)
 
     def on(*kinds: type) -> Callable[[F], F]:
         def register(text: F) -> F:
             for kind in kinds:
+                name = kind.__qualname__.rpartition(".")[2]
                 if kind in texts:
                     # What was compiled for the type would go on to run the text of before.
                     raise Error(
-                        f"{function.__name__} has a text for {kind.__qualname__.rpartition('.')[2]} already; "
+                        f"{function.__name__} has a text for {name} already; "
                         "to change it, define the NamedTuple anew as well"
+                    )
+                if kind in passed_over:
+                    raise Error(
+                        f"{function.__name__} was compiled for {name} before it had a text; "
+                        "register the text before the first agent is made"
                     )
                 texts[kind] = text
             if COMPILED:
@@ -413,14 +424,29 @@ def generic(function: F) -> F:
                 def choose(*args: Any) -> Callable[..., Any] | None:
                     return text if getattr(args[0], "instance_class", None) in kinds else None
 
-                overload(dispatch, strict=False, jit_options={"forceinline": True, **OPTIONS})(choose)
+                overload(dispatch, strict=False, jit_options=options)(choose)
             return text
 
         return register
 
+    def otherwise(text: F) -> F:
+        rest.append(text)
+        if COMPILED:
+
+            def choose(*args: Any) -> Callable[..., Any] | None:
+                kind = getattr(args[0], "instance_class", None)
+                if kind is None or kind in texts:
+                    return None
+                passed_over.add(kind)
+                return text
+
+            overload(dispatch, strict=False, jit_options=options)(choose)
+        return text
+
     dispatch.__name__ = function.__name__
     dispatch.__doc__ = function.__doc__
     dispatch.on = on
+    dispatch.otherwise = otherwise
     return dispatch  # type: ignore[return-value]
 
 

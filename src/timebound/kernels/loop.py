@@ -13,6 +13,9 @@ The budget bounds what is expanded to choose a move; expansions made while learn
 apart, as the papers do.
 
 ``decide`` says what to do; whether a move is legal and within its budget is judged here, for every algorithm alike.
+
+Between two ticks the goal may move (``send_to``), or the agent be put elsewhere (``put_at``). An algorithm may have
+texts for ``retarget`` and ``displaced`` that keep what still holds; one that has none gets a new planner from Python.
 """
 
 from __future__ import annotations
@@ -31,17 +34,27 @@ from .views import length, waiting, write_point
 from .workspace import book_of, new_record, place_in
 
 __all__ = [
+    "AT_ONCE",
     "EPISODE",
     "FRAME",
     "NEEDS_ROOM",
     "NOT_YET",
     "NO_WAY",
     "Alone",
+    "carrier",
+    "carry_out",
     "decide",
+    "displaced",
     "move",
+    "note_ends",
     "one_step",
+    "put_at",
+    "relocate",
+    "relocator",
+    "retarget",
     "run",
     "runner",
+    "send_to",
 ]
 
 EPISODE = np.dtype(
@@ -71,7 +84,7 @@ EPISODE = np.dtype(
         ("served", np.int64),  # the number of the frame in which it last had its turn
         ("crew", np.int64),  # the number of the crew that it belongs to
         ("weight", np.int64),  # how many shares of a frame it has
-        ("wish", np.int64),  # where it would step if it is to hold
+        ("wish", np.int64),  # where it would step if it is to hold; where it stands if nowhere
     ]
 )
 
@@ -96,6 +109,8 @@ NO_WAY = -1
 NEEDS_ROOM = -2
 NOT_YET = -3  # it has taken long; call again
 
+AT_ONCE = 32  # expansions that ``retarget`` may make, between two ticks
+
 _TICKS = 64  # between two looks at the clock, if they are short
 _AT_ONCE = 16  # agents that a thread takes at a time
 
@@ -107,6 +122,121 @@ def decide(algorithm, world, s, tick):
     Returns how many states are ready in ``route``, or NO_WAY, or NEEDS_ROOM or NOT_YET to be called again in the same
     tick.
     """
+
+
+@generic
+def retarget(algorithm, world, s, goal, tick):
+    """The goal is ``goal`` from now on, and the agent stands at ``s``: keep what still holds.
+
+    Returns False if nothing of it can be used, and a new planner is to be made; that is so for an algorithm without a
+    text. It may be asked for thousands of agents between two frames, so it takes a constant time, however much there
+    is: longer work is done in the ticks that follow, by ``decide``. It may expand ``tick.limit`` states, which are
+    counted as expanded while learning. What was planned is dropped, and what had been paused in the middle of a tick:
+    expansions that it made stay counted. ``world`` is the view for the new goal.
+    """
+
+
+@retarget.otherwise
+def _keeps_nothing(algorithm, world, s, goal, tick):
+    return False
+
+
+@generic
+def displaced(algorithm, world, s):
+    """The agent has been put to ``s``: pushed, knocked back, teleported. Go on from there.
+
+    Returns False if that cannot be done, and a new planner is to be made; as ``retarget`` in all else.
+    """
+
+
+@displaced.otherwise
+def _cannot_go_on(algorithm, world, s):
+    return False
+
+
+@inlined
+def send_to(world, algorithm, episode, goal, clock):
+    """Give an agent another goal, between two ticks; ``world`` is the view for it.
+
+    Returns False if the caller must make a new planner for that goal before the next tick. The books go on. Whoever has
+    used up its moves stays where it is.
+    """
+    if goal == episode.goal:
+        return True
+    _stand_at(episode, episode.position, goal)
+    return retarget(algorithm, world, episode.position, goal, Tick(np.int64(AT_ONCE), np.int64(0), clock))
+
+
+@inlined
+def put_at(world, algorithm, episode, s):
+    """Put an agent elsewhere, between two ticks. Returns False if the caller must make a new planner.
+
+    That is no move: it costs nothing and is not written into the trail. The state where it stands now is to be the
+    first of a new one, which is for the caller to see to.
+    """
+    if s == episode.position:
+        return True
+    _stand_at(episode, s, episode.goal)
+    return displaced(algorithm, world, s)
+
+
+@inlined
+def _stand_at(episode, s, goal):
+    episode.position = s
+    episode.goal = goal
+    episode.pending = 0
+    if episode.status <= UNREACHABLE:
+        episode.status = REACHED if s == goal else ACTIVE
+
+
+@kernel
+def relocate(view_kind, kind, views, rows, seats, episodes, order, places, goals, points, noted, clock):
+    """Put the agents that ``order`` names to ``places`` and send them to ``goals``, between two ticks.
+
+    Those for whom a new planner must be made are ``noted``: how many, then which.
+    """
+    world = load(view_kind, views, 0)
+    for n in range(order.shape[0]):
+        k = order[at(n)]
+        episode = episodes[at(k)]
+        algorithm = load(kind, rows, seats[at(k)])
+        stays = put_at(world, algorithm, episode, places[at(n)])
+        if not (send_to(world, algorithm, episode, goals[at(n)], clock) and stays):
+            noted[1 + fetch_and_add(noted, 1)] = k
+        if points.shape[0] > k:
+            write_point(world, points, k, episode.position)
+
+
+@kernel
+def carry_out(view_kind, kind, views, rows, seats, episodes, order, after, points, moved, noted, call):
+    """Let the agents that ``order`` names be where ``after`` says: they have held their moves for somebody to decide.
+
+    Who may go where it wished makes its move; who is pushed elsewhere goes on from there. Those for whom a new planner
+    must be made, and those who arrived, are ``noted``: how many, then which.
+    """
+    world = load(view_kind, views, 0)
+    for n in range(order.shape[0]):
+        k = order[at(n)]
+        episode = episodes[at(k)]
+        if episode.crew != call[0].crew or after[at(k)] == episode.position or after[at(k)] < 0:
+            continue
+        algorithm = load(kind, rows, seats[at(k)])
+        goes_on = True
+        if episode.pending > 0 and after[at(k)] == episode.wish:
+            move(algorithm, episode, length(world, episode.position, episode.wish))
+        else:
+            goes_on = put_at(world, algorithm, episode, after[at(k)])
+        moved[at(k)] = True
+        write_point(world, points, k, episode.position)
+        if not goes_on or episode.status != ACTIVE:
+            episode.outcome = episode.status if goes_on else GROW_ALGORITHM
+            noted[1 + fetch_and_add(noted, 1)] = k
+
+
+@kernel
+def note_ends(episode, s, goal):
+    """The same for the books alone, where there is no planner that could take note."""
+    _stand_at(episode[0], s, goal)
 
 
 @inlined
@@ -171,6 +301,7 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
             if not call.alone:
                 episode.trail_from = episode.moves  # nobody reads a fleet's diary: one page of one entry
                 episode.spent_from = episode.ticks
+                episode.wish = position
             episode.outcome = _act(world, algorithm, trail, spent, episode, clock, call)
             total += algorithm.counts[0].expanded - before
             if not call.alone:
@@ -255,6 +386,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
 _NUMBERS = np.zeros(1, np.int64)
 _SHELF = np.zeros((1, 1), np.int64)  # nobody's rows, nobody's points
 _MOVED = np.zeros(1, np.bool_)
+_ROWS = _SHELF, _SHELF, _NUMBERS
 _OUTCOME = place_in(EPISODE, "outcome")
 
 
@@ -264,8 +396,22 @@ def runner(view_kind: Kind, kind: Kind) -> Callable[..., int]:
     records = new_record(EPISODE), new_record(FRAME)
     order = diary = (_NUMBERS, _NUMBERS)
     points = (_SHELF, _MOVED, _NUMBERS)
-    rows = (_SHELF, _SHELF, _NUMBERS)
-    return entrance(run, view_kind, kind, *rows, records[0], *order, *diary, *points, _NUMBERS, records[1])
+    return entrance(run, view_kind, kind, *_ROWS, records[0], *order, *diary, *points, _NUMBERS, records[1])
+
+
+@cache
+def relocator(view_kind: Kind, kind: Kind) -> Callable[..., None]:
+    """``relocate`` for worlds and algorithms of these kinds."""
+    numbers = (_NUMBERS,) * 3
+    return entrance(relocate, view_kind, kind, *_ROWS, new_record(EPISODE), *numbers, _SHELF, _NUMBERS, _NUMBERS)
+
+
+@cache
+def carrier(view_kind: Kind, kind: Kind) -> Callable[..., None]:
+    """``carry_out`` for worlds and algorithms of these kinds."""
+    numbers = (_NUMBERS,) * 2
+    end = _SHELF, _MOVED, _NUMBERS, new_record(FRAME)
+    return entrance(carry_out, view_kind, kind, *_ROWS, new_record(EPISODE), *numbers, *end)
 
 
 class Alone:
@@ -291,7 +437,7 @@ class Alone:
         self._turn[0] = 0
         self._run(
             self._views.kind.token,
-            self._token,
+            self._kind.token,
             self._views.rows,
             self._rows,
             _NUMBERS,
@@ -308,6 +454,27 @@ class Alone:
         )
         return self._book[_OUTCOME]
 
+    def relocate(self, state: Any, place: int, goal: int, clock: np.ndarray) -> bool:
+        """Put the agent somewhere and send it to a goal. False: a new planner must be made."""
+        if state is not self._state:
+            self._take(state)
+        noted = np.zeros(2, np.int64)
+        ends = np.array([place]), np.array([goal])
+        relocator(self._views.kind, self._kind)(
+            self._views.kind.token,
+            self._kind.token,
+            self._views.rows,
+            self._rows,
+            _NUMBERS,
+            self._episode,
+            _NUMBERS,
+            *ends,
+            _SHELF[:0],
+            noted,
+            clock,
+        )
+        return not noted[0]
+
     def _take(self, state: Any) -> None:
         """Write the state down; it was made anew, or something in it was exchanged."""
         kind = kind_of(state)
@@ -315,4 +482,4 @@ class Alone:
             self._shelf = Shelf(kind)
             self._run = runner(self._views.kind, kind)
         self._shelf.put(0, state)
-        self._rows, self._token, self._state = self._shelf.rows, kind.token, state
+        self._rows, self._kind, self._state = self._shelf.rows, kind, state

@@ -15,7 +15,7 @@ import numpy as np
 
 from .jit import at, generic, inlined, kernel
 from .layout import COLS, DIRECTION_MASK, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
-from .memory import Part, lacks_room, reserved
+from .memory import Part, lacks_room, reserved, zeros
 from .saving import NOTHING, keeps
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
@@ -132,7 +132,7 @@ def new_blocks(states: int, width: int, arrays: Sequence[np.ndarray] = ()) -> Bl
     """An empty table for a grid, in the ``arrays`` that are given for its parts, or in new ones."""
     words, links, places = arrays or (reserved(*part) for part in block_parts(states, width))
     rows, cols = (states // width + 7) >> 3, (width + 7) >> 3
-    stamp = np.zeros(3, np.int64)
+    stamp = zeros(3)
     return BlockTable(words, links, places, stamp, width, 1.0 / width, rows, cols, (cols + 31) >> 5)
 
 
@@ -146,7 +146,7 @@ def page_parts(states: int) -> tuple[Part, ...]:
 def new_paged(states: int, arrays: Sequence[np.ndarray] = ()) -> PagedTable:
     """An empty table for a graph, in the ``arrays`` that are given for its parts, or in new ones."""
     words, parents, owners, places = arrays or (reserved(*part) for part in page_parts(states))
-    return PagedTable(words, parents, owners, places, np.zeros(3, np.int64))
+    return PagedTable(words, parents, owners, places, zeros(3))
 
 
 def exchanged(old: BlockTable | PagedTable) -> BlockTable | PagedTable:
@@ -158,7 +158,7 @@ def new_hashed(slots: int, sparse: int = 2, states: int = 0) -> HashedTable:
     """Room for ``slots`` states, in an index with at least ``sparse`` places for each; or one place for every state."""
     places = states or 1 << (sparse * slots - 1).bit_length()
     return HashedTable(
-        reserved(slots), reserved(slots, np.int32), reserved(slots), reserved(places), np.zeros(2, np.int64), states > 0
+        reserved(slots), reserved(slots, np.int32), reserved(slots), reserved(places), zeros(2), states > 0
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, SupportsIndex
 import numpy as np
 
 from .jit import COMPILED
-from .memory import NOTHING, Part, Piece, Room, reserved
+from .memory import NOTHING, Part, Piece, Room, reserved, zeros
 from .queues import BucketQueue, HeapQueue
 from .tables import (
     PAGE_BITS,
@@ -48,7 +48,7 @@ class Searchable(Protocol):
 
 def new_record(dtype: np.dtype[Any]) -> Any:
     """One zeroed record: kernels use its fields by name (``record[0].field``), Python as ``record["field"][0]``."""
-    record = np.zeros(1, dtype=dtype)
+    record = zeros(1, dtype)
     # Plain Python cannot read fields by attribute without this view; compiled code can, and the view is slow to use.
     return record if COMPILED else record.view(np.recarray)
 
@@ -94,7 +94,7 @@ class Workspace:
         self.queue: NamedTuple
         # More entries than states have not been seen; they are for what may come.
         entries = max(4096, n if real_time else n // 8)
-        saved = np.zeros(5, np.int64)
+        saved = zeros(5)
         if real_time:
             queue = (Part(_KEYS, np.uint32), Part(entries)) if world.buckets else (Part(entries), Part(entries))
             table: tuple[Part, ...] = ()

@@ -79,6 +79,7 @@ class RegionGraph(SavedWorld):
     table = "linked"
     buckets = False
     undirected = True
+    goal_views = False
 
     def __init__(self, nodes: Regions, terms: Terms, linked: int) -> None:
         count = len(nodes.child)

@@ -318,6 +318,11 @@ class Graph(SavedWorld):
         distances(workspace.table, tree_from(view, workspace, mark), costs)
         return costs
 
+    @property
+    def goal_views(self) -> bool:
+        """Whether estimates are given per goal, so that each has a view of its own."""
+        return self._vectors is not None
+
     def view_for(self, goal: int) -> GraphView:
         """The view with the estimates towards one goal, where they are given per goal."""
         if self._vectors is None:

@@ -74,6 +74,7 @@ class Grid(SavedWorld):
 
     table = "dense"
     undirected = True
+    goal_views = False
 
     def __init__(
         self,
@@ -480,7 +481,9 @@ class Grid(SavedWorld):
     def _point(self, point: Any, what: str) -> Point:
         given: list[Any] = []
         exact = False
-        if not isinstance(point, (str, bytes)):
+        if type(point) is tuple and len(point) == 2 and type(point[0]) is int and type(point[1]) is int:
+            given, exact = list(point), True  # as most are; what follows takes ten times as long
+        elif not isinstance(point, (str, bytes)):
             try:
                 # Plain numbers: int() of NumPy's own would drop what is imaginary, and take dates.
                 given = [k.item() if isinstance(k, np.generic) else k for k in islice(point, 3)]
@@ -489,7 +492,7 @@ class Grid(SavedWorld):
                 pass
         if not exact:
             raise ProblemError(f"the {what} must be two whole numbers (row, col), not {shown(point)}")
-        row, col = (int(k) for k in given)
+        row, col = int(given[0]), int(given[1])
         if not (0 <= row < self.shape[0] and 0 <= col < self.shape[1]):
             place = f"({shown(row)}, {shown(col)})"
             raise ProblemError(f"the {what} {place} is off the map of {self.shape[0]} rows and {self.shape[1]} columns")

@@ -23,6 +23,8 @@ class World(Protocol):
     changes: ChangeLog
 
     @property
+    def goal_views(self) -> bool: ...  # whether view_for gives another view, of the same type, for each goal
+    @property
     def unit(self) -> float: ...  # what one unit of the user's cost is in integers
     @property
     def digest(self) -> str: ...

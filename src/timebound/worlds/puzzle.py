@@ -29,6 +29,7 @@ class TilePuzzle(SavedWorld):
     table = "hashed"
     buckets = True
     undirected = True
+    goal_views = False
     unit = 1.0  # what a cost of 1 is in the integers that searches count in
 
     def __init__(self, rows: int = 4, cols: int = 4) -> None:

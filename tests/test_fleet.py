@@ -1,0 +1,407 @@
+"""Fleets: every agent moves as it would alone, within the frame, and none is forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import timebound as tb
+from helpers import COMPILED, companion, points, skip_refused
+from test_registry import HOPELESS, WORLDS
+from timebound.algorithms import REGISTRY
+
+REAL_TIME = [name for name, algorithm in REGISTRY.items() if algorithm.real_time]
+SIDE = 40 if COMPILED else 12
+
+
+def rooms(seed: int = 1) -> tb.Grid:
+    return tb.Grid(tb.generate.rooms((SIDE, SIDE), room=SIDE // 4, seed=seed))
+
+
+def pairs(world: tb.Grid, count: int, seed: int = 0) -> tuple[list[Any], list[Any]]:
+    """Starts and goals with a way between them."""
+    drawn = list(tb.problems(world, count, seed=seed))
+    return [one.start for one in drawn], [one.goal for one in drawn]
+
+
+def walk(fleet: tb.Fleet, ticks: int = 100_000) -> list[list[Any]]:
+    """Tick until nobody is on the way; where everyone was after each tick."""
+    seen = []
+    while fleet.active:
+        fleet.tick()
+        seen.append(fleet.positions.tolist())
+        assert len(seen) < ticks, "somebody walks for ever"
+    return seen
+
+
+@pytest.mark.parametrize("name", REAL_TIME)
+@pytest.mark.parametrize("kind", WORLDS)
+def test_each_moves_as_it_would_alone(name: str, kind: str) -> None:
+    make, tasks = WORLDS[kind]
+    world = make()
+    skip_refused(name, world)
+    budget = 10
+    extra = companion(name, world)
+    fleet = tb.Fleet(world, name, frame_expansions=budget * 2 * len(tasks), budget=budget, **extra)
+    ids = fleet.add([start for start, _ in tasks] * 2, [goal for _, goal in tasks] * 2)
+    seen = walk(fleet)
+    for k, (start, goal) in zip(ids, tasks * 2, strict=True):
+        agent = tb.agent(name, world, start, goal, budget=budget, **extra)
+        for step, places in enumerate(seen):
+            agent.step()
+            at = world.place_of(agent.position)
+            there = world.place_of(tuple(places[k])) if isinstance(places[k], list) else places[k]
+            assert at == there, f"tick {step} of agent {k}"
+        assert fleet.status(int(k)) == agent.status == "reached"
+        assert fleet.costs[k] == agent.cost
+
+
+@pytest.mark.parametrize("name", REAL_TIME)
+@pytest.mark.parametrize("kind", HOPELESS)
+def test_says_who_has_no_way(name: str, kind: str) -> None:
+    make, start, goal = HOPELESS[kind]
+    world = make()
+    skip_refused(name, world)
+    fleet = tb.Fleet(world, name, frame_expansions=20, budget=10, **companion(name, world))
+    k = int(fleet.add([start], [goal])[0])
+    walk(fleet)
+    assert fleet.status(k) == "unreachable"
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_change_no_move(threads: int) -> None:
+    many = 200 if COMPILED else 70
+    seen = []
+    for count in (1, threads):
+        world = rooms()
+        fleet = tb.Fleet(world, "tb-wa*:weight=3", frame_expansions=5 * many, threads=count)
+        starts, goals = pairs(world, many)
+        fleet.add(starts[::2], goals[::2])
+        fleet.add(starts[1::2], goals[1::2], spec="lrta*")
+        for tick in range(30):
+            fleet.tick()
+            if tick == 10:
+                world.block(np.argwhere(world.free)[::17])
+            seen.append((count, fleet.positions.copy(), fleet.statuses.copy(), fleet.stats.last_expansions))
+    alone, together = seen[:30], seen[30:]
+    for one, other in zip(alone, together, strict=True):
+        assert (one[1] == other[1]).all()
+        assert (one[2] == other[2]).all()
+        assert one[3] == other[3]
+
+
+@given(
+    agents=st.integers(1, 30),
+    frame=st.integers(1, 60),
+    seed=st.integers(0, 100),
+    specs=st.lists(st.sampled_from(["lrta*", "tb-wa*", "lrta*:depth=2", "rtaa*"]), min_size=1, max_size=3, unique=True),
+    weight=st.integers(1, 3),
+)
+def test_nobody_starves_and_the_frame_is_kept(
+    agents: int, frame: int, seed: int, specs: list[str], weight: int
+) -> None:
+    world = tb.Grid(np.ones((9, 9), bool))
+    random = np.random.default_rng(seed)
+    needs = {"lrta*:depth=2": 9}
+    frame = max(frame, *(needs.get(spec, 1) for spec in specs))
+    fleet = tb.Fleet(world, specs[0], frame_expansions=frame)
+    for k in range(agents):
+        spec = specs[k % len(specs)]
+        fleet.add([tuple(random.integers(9, size=2))], tuple(random.integers(9, size=2)), spec=spec, priority=weight)
+    weights = agents * weight
+    for _ in range(60):
+        fleet.tick()
+        stats = fleet.stats
+        assert stats.last_expansions <= frame
+        for k in np.flatnonzero(stats.waited):
+            share = min(frame, max(needs.get(specs[k % len(specs)], 1), frame // weights) * weight)
+            assert stats.waited[k] <= -(-weights * share // frame) + len(specs)
+
+
+@given(seed=st.integers(0, 1000), spec=st.sampled_from(REAL_TIME))
+def test_orders_and_edits_in_any_order(seed: int, spec: str) -> None:
+    """Added, sent, placed, cancelled, walls built and torn down: every move is legal and who is left arrives."""
+    random = np.random.default_rng(seed)
+    world = tb.Grid(np.ones((8, 8), bool))
+    if companion(spec, world):
+        return  # its database is for another map
+    fleet = tb.Fleet(world, spec, frame_expansions=200)
+
+    def cell() -> tuple[int, int]:
+        free = np.argwhere(world.free)
+        return tuple(free[random.integers(len(free))].tolist())
+
+    known: set[int] = set()
+    for _ in range(25):
+        what = random.integers(8)
+        some = [k for k in sorted(known) if random.random() < 0.3]
+        if what <= 1 or not known:
+            known |= set(fleet.add([cell(), cell()], cell()).tolist())
+        elif what == 2:
+            fleet.send(some, [cell() for _ in some])
+        elif what == 3:
+            fleet.place(some, [cell() for _ in some])
+        elif what == 4 and len(known) > 3:
+            fleet.cancel(some[:2])
+            known -= set(some[:2])
+        elif what == 5:
+            here = {tuple(place) for place in fleet.positions.tolist()}
+            wall = cell()
+            if wall not in here:
+                world.block(wall)
+        elif what == 6:
+            world.unblock(np.argwhere(~world.free)[:2])
+        before = fleet.positions.copy()
+        fleet.tick()
+        for k in known:
+            path = [tuple(before[k]), tuple(fleet.positions[k])]
+            assert bool(fleet.moved[k]) == (path[0] != path[1])
+            if path[0] != path[1]:
+                tb.validate(world, path)
+        assert len(fleet) == len(known)
+    world.unblock(np.argwhere(~world.free))
+    walk(fleet)
+    assert all(fleet.status(k) == "reached" for k in known)
+
+
+def test_arrays_are_not_copies() -> None:
+    world = rooms()
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=100)
+    fleet.add(*pairs(world, 5))
+    places, codes, moved = fleet.positions, fleet.statuses, fleet.moved
+    before = places.copy()
+    fleet.tick()
+    assert np.shares_memory(places, fleet.positions)
+    assert np.shares_memory(codes, fleet.statuses)
+    assert np.shares_memory(moved, fleet.moved)
+    assert (places != before).any()
+    assert moved.any()
+
+
+def test_arrays_go_back_on_arrival() -> None:
+    world = rooms()
+
+    def spare() -> int:
+        return sum(workspace.real_time for workspace in world.spare)
+
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
+    fleet.add(*pairs(world, 4))
+    assert spare() == 0
+    walk(fleet)
+    assert spare() == 4
+    fleet.add(*pairs(world, 3, seed=5))
+    assert spare() == 1
+    del fleet
+    assert spare() == 4
+
+
+def test_a_goal_that_is_walled_in_and_opened_again() -> None:
+    world = tb.Grid(np.ones((3, 9), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
+    k = int(fleet.add([(1, 0)], [(1, 8)])[0])
+    fleet.tick()
+    world.block([(0, 6), (1, 6), (2, 6)])
+    walk(fleet)
+    assert fleet.status(k) == "unreachable"
+    world.unblock((0, 6))
+    fleet.tick()
+    assert fleet.status(k) == "active"
+    world.block((1, 8))
+    fleet.tick()
+    assert fleet.status(k) == "unreachable"
+    world.unblock((1, 8))
+    walk(fleet)
+    assert fleet.status(k) == "reached"
+
+
+def test_wrong_orders_change_nothing() -> None:
+    world = tb.Grid([[1, 1, 0], [1, 1, 1]])
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=100)
+    k = int(fleet.add([(0, 0)], (1, 2))[0])
+    gone = int(fleet.add([(0, 0)], (1, 2))[0])
+    fleet.cancel(gone)
+    wrong = [
+        (lambda: fleet.add([(0, 0), (5, 5)], (1, 2)), "start of agent 1"),
+        (lambda: fleet.add([(0, 0)], (0, 2)), "in a wall"),
+        (lambda: fleet.add([(0, 2)], (0, 0)), "in a wall"),
+        (lambda: fleet.add([(0, 0)], (9, 9)), "off the map"),
+        (lambda: fleet.add([(0, 0)], [(0, 0), (1, 1)]), "2 goals for 1 agents"),
+        (lambda: fleet.add("here", (1, 2)), "sequence of points"),
+        (lambda: fleet.add([(0, 0)], (1, 2), spec="a*"), "real-time"),
+        (lambda: fleet.add([(0, 0)], (1, 2), spec="nonsense"), "nonsense"),
+        (lambda: fleet.add([(0, 0)], (1, 2), priority=0), "priority"),
+        (lambda: fleet.send([k, 7], (0, 0)), "no agent 7"),
+        (lambda: fleet.send([gone], (0, 0)), f"no agent {gone}"),
+        (lambda: fleet.send([k, k], (0, 0)), "twice"),
+        (lambda: fleet.send([0.5], (0, 0)), "whole numbers"),
+        (lambda: fleet.send([k], (0, 2)), "in a wall"),
+        (lambda: fleet.place([k], [(0, 2)]), "in a wall"),
+        (lambda: fleet.place([k], [(0, 0), (0, 1)]), "2 points for 1 agents"),
+        (lambda: fleet.cancel([-1]), "no agent -1"),
+        (lambda: fleet.status(99), "no agent 99"),
+    ]
+    for order, words in wrong:
+        with pytest.raises(tb.Error, match=words) as raised:
+            order()
+        assert "\n" not in str(raised.value)
+        assert len(fleet) == 1
+    walk(fleet)
+    assert fleet.status(k) == "reached"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"frame_ms": 1, "frame_expansions": 5}, "not both"),
+        ({"frame_ms": 0}, "frame_ms"),
+        ({"frame_ms": "1"}, "frame_ms"),
+        ({"frame_expansions": 0}, "frame_expansions"),
+        ({"threads": 0}, "threads"),
+        ({"budget": 0}, "budget"),
+        ({"spec": "lrta*:depth=5", "frame_expansions": 10}, "depth=5 can take"),
+        ({"spec": "a*"}, "real-time"),
+        ({"spec": "lrta*", "database": 1}, "no database"),
+    ],
+)
+def test_fleets_that_cannot_be(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(tb.Error, match=words):
+        tb.Fleet(tb.Grid(np.ones((30, 30), bool)), **options)
+
+
+def test_a_frame_of_milliseconds() -> None:
+    """Everybody arrives; how long ticks take is a matter for the benchmarks."""
+    world = rooms()
+    fleet = tb.Fleet(world, "tb-wa*", frame_ms=5.0)
+    ids = fleet.add(*pairs(world, 20))
+    walk(fleet)
+    assert all(fleet.status(int(k)) == "reached" for k in ids)
+    stats = fleet.stats
+    assert stats.ticks > 0
+    assert 0 < stats.p50_ms <= stats.p99_ms <= stats.max_ms
+    assert stats.moves >= 20
+    assert stats.agents == stats.served == 0
+
+
+def test_ids_are_given_again() -> None:
+    world = rooms()
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=100)
+    first = fleet.add(*pairs(world, 3))
+    fleet.tick()
+    fleet.cancel(first[1])
+    again = fleet.add([fleet.positions[first[0]].tolist()], [fleet.positions[first[2]].tolist()], spec="tb-wa*")
+    assert again[0] == first[1]
+    assert len(fleet) == 3
+    walk(fleet)
+    assert points(fleet.positions)[again[0]] == tuple(fleet.positions[first[1]])
+
+
+def test_more_agents_than_there_were_rows_for() -> None:
+    world = rooms()
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=1000)
+    starts, goals = pairs(world, 150)
+    for start, goal in zip(starts, goals, strict=True):
+        fleet.add([start], goal)
+        fleet.tick()
+    walk(fleet)
+    assert fleet.positions.tolist() == [list(goal) for goal in goals]
+
+
+# --- units that do not stand in each other ----------------------------------------------------------------------------
+
+
+def check_apart(fleet: tb.Fleet, before: np.ndarray) -> None:
+    """No two in one cell, no two have swapped, every step legal."""
+    there = [status != 99 for status in fleet.statuses]
+    now = [tuple(place) for place in fleet.positions[there].tolist()]
+    then = [tuple(place) for place in before[there].tolist()]
+    assert len(set(now)) == len(now), "two in one cell"
+    steps = {(a, b) for a, b in zip(then, now, strict=True) if a != b}
+    assert not any((b, a) in steps for a, b in steps), "two have swapped"
+    for step in steps:
+        tb.validate(fleet.world, step)
+
+
+@given(seed=st.integers(0, 1000), spec=st.sampled_from(REAL_TIME), agents=st.integers(2, 20))
+def test_units_keep_apart_and_arrive(seed: int, spec: str, agents: int) -> None:
+    """On open ground every step lies on a cycle, so priority inheritance brings everybody home."""
+    random = np.random.default_rng(seed)
+    world = tb.Grid(np.ones((6, 7), bool))
+    if companion(spec, world):
+        return  # its database is for another map
+    cells = [(row, col) for row in range(6) for col in range(7)]
+    starts = [cells[k] for k in random.permutation(len(cells))[:agents]]
+    goals = [cells[k] for k in random.permutation(len(cells))[:agents]]
+    fleet = tb.Fleet(world, spec, frame_expansions=2000, collisions=True, seed=seed)
+    ids = fleet.add(starts, goals)
+    for _ in range(2000):
+        before = fleet.positions.copy()
+        fleet.tick()
+        check_apart(fleet, before)
+        if not fleet.active:
+            break
+    assert fleet.positions[ids].tolist() == [list(goal) for goal in goals]
+    assert all(fleet.status(int(k)) == "reached" for k in ids)
+
+
+@given(seed=st.integers(0, 1000))
+def test_units_keep_apart_whatever_happens(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    world = tb.Grid(np.ones((7, 7), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=30, collisions=True)
+
+    def empty() -> tuple[int, int]:
+        taken = {tuple(place) for place in fleet.positions[fleet.statuses != 99].tolist()}
+        cells = [cell for cell in map(tuple, np.argwhere(world.free).tolist()) if cell not in taken]
+        return cells[random.integers(len(cells))]
+
+    known: list[int] = []
+    for _ in range(30):
+        what = random.integers(7)
+        if len(known) < 4 or (what == 0 and len(known) < 25):
+            spec = ["tb-wa*", "lrta*", "rtaa*"][random.integers(3)]
+            known.append(int(fleet.add([empty()], empty(), spec=spec, priority=int(random.integers(1, 4)))[0]))
+        elif what == 1:
+            fleet.send(known[:3], [empty() for _ in known[:3]])
+        elif what == 2:
+            fleet.place(known[-1], [empty()])
+        elif what == 3:
+            fleet.cancel(known.pop(0))
+        elif what == 4:
+            world.block(empty())
+        elif what == 5:
+            world.unblock(np.argwhere(~world.free)[:1])
+        before = fleet.positions.copy()
+        fleet.tick()
+        check_apart(fleet, before)
+
+
+def test_units_cannot_begin_in_each_other() -> None:
+    world = tb.Grid(np.ones((4, 4), bool))
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=100, collisions=True)
+    with pytest.raises(tb.ProblemError, match=r"start of agent 1, \(0, 0\), is taken"):
+        fleet.add([(0, 0), (0, 0)], [(3, 3), (3, 2)])
+    ids = fleet.add([(0, 0), (0, 1)], [(3, 3), (3, 2)])
+    with pytest.raises(tb.ProblemError, match="is taken"):
+        fleet.place(ids[0], [(0, 1)])
+    fleet.place(ids, [(0, 1), (0, 0)])  # both at once may change places
+    assert fleet.positions.tolist() == [[0, 1], [0, 0]]
+
+
+def test_one_makes_way_in_a_corridor() -> None:
+    """Waiting alone would stand there for ever: one of the two must step back into the bay."""
+    cells = np.zeros((3, 9), bool)
+    cells[1, :] = cells[0, 4] = cells[0, 5] = True
+    world = tb.Grid(cells)
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=100, collisions=True)
+    fleet.add([(1, 0), (1, 8)], [(1, 8), (1, 0)])
+    for _ in range(200):
+        before = fleet.positions.copy()
+        fleet.tick()
+        check_apart(fleet, before)
+        if not fleet.active:
+            break
+    assert fleet.statuses.tolist() == [1, 1]
