@@ -231,7 +231,7 @@ def _reduced_log(log: LogView) -> tuple[Any, ...]:
 
 
 def _view_like(world: Any, others: dict[str, Any]) -> Any:
-    return world.view._replace(**others)
+    return world.view._replace(**others) if others else world.view
 
 
 def _reduced_view(view: Any) -> tuple[Any, ...]:
