@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
 
 from .jit import COMPILED
-from .memory import Part, Room, reserved, zeros
+from .memory import NOTHING, Part, Piece, Room, reserved, zeros
 from .queues import BucketQueue, HeapQueue
 from .tables import (
     PAGE_BITS,
@@ -26,7 +26,7 @@ from .tables import (
     worn_out,
 )
 
-__all__ = ["Searchable", "Workspace", "book_of", "enlarged_at_front", "new_record", "place_in"]
+__all__ = ["Pool", "Searchable", "Workspace", "book_of", "enlarged_at_front", "new_record", "place_in"]
 
 _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
 _LONGEST = 1024  # states of a path to begin with, where the states of the world cannot be counted
@@ -69,6 +69,13 @@ def enlarged_at_front(rows: np.ndarray, places: np.ndarray) -> tuple[np.ndarray,
     larger = np.empty((*rows.shape[:-1], 2 * size), dtype=rows.dtype)
     larger[..., size:] = rows
     return larger, places + size
+
+
+class Pool(list[Any]):
+    """Arrays that wait for who needs them next. They are not saved: a pool is empty when it is loaded."""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return Pool, ()
 
 
 class Workspace:
@@ -114,6 +121,13 @@ class Workspace:
             self.table = LinkedTable(np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros(1, np.int64))
         else:
             self.table = DenseTable(np.zeros(n, np.int64), np.zeros(1, np.int64))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Paths are saved by whoever has them; the workspace only lends room for them."""
+        state = {**self.__dict__}
+        if self.real_time:
+            state["paths"] = Piece(self.paths, NOTHING)
+        return state
 
     def _zeros(self, count: int, dtype: Any = np.int64) -> np.ndarray:
         return reserved(count, dtype) if self.real_time else np.zeros(count, dtype)
