@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -573,11 +573,15 @@ def _nothing(table: Any) -> Any:
 
 
 def _in_blocks(table: Any) -> Any:
-    return np.s_[: int(table.stamp[1]) << PAGE_BITS]
+    return np.s_[: int(table.used[0]) << PAGE_BITS]
 
 
 def _in_links(table: BlockTable) -> Any:
-    return np.s_[: int(table.stamp[1]) << _LINK_BITS]
+    return np.s_[: int(table.used[0]) << _LINK_BITS]
+
+
+def _in_pages(table: PagedTable) -> Any:
+    return np.s_[: int(table.used[0])]
 
 
 def _in_slots(table: Any) -> Any:
@@ -592,15 +596,15 @@ def _of_this_search(table: Any) -> Any:
 
 def _place_blocks(table: BlockTable) -> None:
     """Fill in the index: each block knows which it is."""
-    blocks = np.arange(1, max(1, int(table.stamp[1])))
+    blocks = np.arange(1, max(1, int(table.used[0])))
     rows, cols = np.divmod(table.links[(blocks << _LINK_BITS) + _FIRST_STATE].astype(np.int64), table.width)
     rows, cols = rows >> 3, cols >> 3
-    places = (((rows >> 4) * table.tiles + (cols >> 5)) << _TILE_BITS) + ((rows & 15) << 5) + (cols & 31)
-    table.places[places] = (table.stamp[0] << 32) | (blocks << PAGE_BITS)
+    places = (((rows >> 5) * table.tiles + (cols >> 5)) << _TILE_BITS) + ((rows & 31) << 5) + (cols & 31)
+    table.places[places] = blocks << PAGE_BITS
 
 
 def _place_pages(table: PagedTable) -> None:
-    pages = np.arange(1, max(1, int(table.stamp[1])))
+    pages = np.arange(1, max(1, int(table.used[0])))
     table.places[table.owners[pages]] = (table.stamp[0] << 32) | pages
 
 
@@ -615,5 +619,5 @@ def _place_slots(table: HashedTable) -> None:
 keeps(DenseTable, words=_of_this_search)
 keeps(LinkedTable, words=_of_this_search, parents=_of_this_search)
 keeps(BlockTable, _place_blocks, words=_in_blocks, links=_in_links, places=_nothing)
-keeps(PagedTable, _place_pages, words=_in_blocks, parents=_in_blocks, owners=_in_slots, places=_nothing)
+keeps(PagedTable, _place_pages, words=_in_blocks, parents=_in_blocks, owners=_in_pages, places=_nothing)
 keeps(HashedTable, _place_slots, words=_in_slots, parents=_in_slots, states=_in_slots, places=_nothing)
