@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -78,28 +79,32 @@ class DistanceField:
         """
         limit = Budget.of(budget)
         expansions = limit.expansions if limit.expansions is not None else UNLIMITED
-        nanoseconds = max(1, round(limit.milliseconds * 1e6)) if limit.milliseconds is not None else 0
+        until = 0
+        if limit.milliseconds is not None:
+            until = time.perf_counter_ns() + round(limit.milliseconds * 1e6)
         spent = 0
         with _Inside(self):
             while True:
                 waiting = [layer for layer in self._layers if not layer.done]
                 if not waiting:
                     break
-                used = self._share(waiting, expansions - spent, nanoseconds)
+                used = self._share(waiting, expansions - spent, until)
                 spent += used
                 self._forget_old()
-                if nanoseconds or spent >= expansions or not used:
+                if until or spent >= expansions or not used:
                     break
         return spent
 
-    def _share(self, layers: list[SharedField], expansions: int, nanoseconds: int) -> int:
+    def _share(self, layers: list[SharedField], expansions: int, until: int) -> int:
         """Let each of some layers have its share, the newest first; what it does not need is for the next."""
         spent = 0
         for k, layer in enumerate(layers):
             left = len(layers) - k
             part = (expansions - spent + left - 1) // left
             if part > 0:
-                spent += layer.grow(part, max(1, nanoseconds // left) if nanoseconds else 0)
+                spent += layer.grow(part, max(1, (until - time.perf_counter_ns()) // left) if until else 0)
+            if layer.done:
+                break  # those behind it are no longer needed
         return spent
 
     def _forget_old(self) -> None:
