@@ -245,7 +245,7 @@ def test_one_file_has_one_world() -> None:
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_a_copy_may_stay_in_the_world(name: str) -> None:
-    """``copy.copy`` gives another agent in the same world, which hears of edits and takes nothing from it."""
+    """``copy.copy`` gives another agent in the same world, which hears of its edits and shares no arrays."""
     world = tb.Grid(np.ones((5, 6)))
     options = companion(name, world)
     agent = tb.agent(name, world, (0, 0), (4, 5), **options)
