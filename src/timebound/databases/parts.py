@@ -24,6 +24,7 @@ import numpy as np
 from ..atomic import make_folder, write_whole
 from ..errors import DatabaseError
 from ..kernels.jit import sources_digest
+from ..kernels.workspace import Pool
 from ..workers import Progress, on_dask, on_threads
 from ..worlds.grid import Grid
 from . import files
@@ -163,7 +164,7 @@ def _world_copy(world: Any) -> _WorldCopy:
     if isinstance(world, Grid) and not world.terrain:
         return _WorldCopy(np.packbits(world.free).tobytes(), world.shape, tuple(sorted(world.rules.items())))
     same = copy(world)
-    same.spare = []  # workspaces are as large as the world, and found anew there
+    same.spare = Pool()  # workspaces are as large as the world, and found anew there
     return _WorldCopy(pickle.dumps(same))
 
 

@@ -80,6 +80,10 @@ class Room:
             for part, begin in zip(parts, self._begins, strict=False)
         ]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Saved, or copied whole, they are arrays like others."""
+        return self.__dict__ | {"_pages": None}
+
     def give_back(self, kept: Sequence[int]) -> None:
         """Give memory back to the system, but for so many bytes from the beginning of each array; the rest is zero.
 

@@ -32,6 +32,7 @@ from ..kernels.edits import CELL_SHIFT, NODE_SHIFT
 from ..kernels.layout import COLS, ROWS
 from ..kernels.ticks import new_clock
 from ..kernels.views import GraphView, TerrainView
+from ..kernels.workspace import Pool
 from ..text import shown
 from .attended import attended
 from .changes import ChangeLog
@@ -184,7 +185,7 @@ class RegionGraph:
         _finish(cliques.fill_arcs, below, nodes, scratch, view, self._terms)
         self.view = view
         self.states = len(arcs)
-        self.spare: list[Any] = []  # workspaces are for so many states
+        self.spare = Pool()  # workspaces are for so many states
 
     def put_right(self, below: Any, size: np.ndarray, touched: np.ndarray) -> np.ndarray:
         """Follow changes of nodes below. Returns the regions that changed, or whose neighbours or arcs did."""

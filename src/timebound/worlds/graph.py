@@ -19,7 +19,7 @@ from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import COLS, G_BITS, INFINITE, ROWS
 from ..kernels.shortest_paths import distances, tree_from
 from ..kernels.views import GraphView
-from ..kernels.workspace import Workspace
+from ..kernels.workspace import Pool, Workspace
 from ..text import shown
 from .attended import attended
 from .changes import ChangeLog
@@ -187,7 +187,7 @@ class Graph:
         first = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(source, minlength=n), out=first[1:])
         self.states = n
-        self.spare: list[Workspace] = []
+        self.spare = Pool()
         head = target.astype(np.int32)
         self.changes = ChangeLog(partial(_arcs_of, self.labels, first, head))
         self._scale_used = scale

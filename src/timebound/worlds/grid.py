@@ -19,13 +19,13 @@ from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
 from ..kernels.ticks import new_clock
 from ..kernels.views import GridView, TerrainView
+from ..kernels.workspace import Pool
 from ..text import shown
 from .changes import ChangeLog
 from .map_files import passable, read_map, write_map
 from .rasters import IMAGES, read_bright, read_ros
 
 if TYPE_CHECKING:
-    from ..kernels.workspace import Workspace
     from .graph import Graph
 
 __all__ = ["Grid"]
@@ -100,7 +100,7 @@ class Grid:
         self.connectivity = int(connectivity)
         self.corners = corners
         self.diagonal = float(diagonal)
-        self.spare: list[Workspace] = []
+        self.spare = Pool()
         self.glyphs: np.ndarray | None = None
         # Where the map lies in the world, in metres: cells per side, and (x, y, yaw) of its lower left corner.
         self.resolution: float | None = None

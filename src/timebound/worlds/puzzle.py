@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import ProblemError, WorldError
 from ..kernels.views import PuzzleView
+from ..kernels.workspace import Pool
 from ..text import shown
 from .changes import ChangeLog
-
-if TYPE_CHECKING:
-    from ..kernels.workspace import Workspace
 
 __all__ = ["TilePuzzle"]
 
@@ -38,7 +36,7 @@ class TilePuzzle:
             raise WorldError(f"a tile puzzle has from 2 to 16 squares, not {shown(rows)} x {shown(cols)}")
         self.shape = (rows, cols)
         self.states = 1 << 14  # room to begin with; tables grow as states are met
-        self.spare: list[Workspace] = []
+        self.spare = Pool()
         self.changes = ChangeLog(_no_arcs)
         self.view = PuzzleView(rows, cols, 0, self.changes.edited)
 
