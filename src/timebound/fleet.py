@@ -12,6 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from .budget import UNLIMITED, Budget, countable
 from .errors import Error, ProblemError, SpecError, at_least, check_world, is_number
 from .kernels import loop
 from .kernels.jit import COMPILED
-from .kernels.memory import Neighbours
+from .kernels.memory import Neighbours, Piece
 from .kernels.native import Kind, Shelf, kind_of
 from .kernels.priority_inheritance import (
     FIXED,
@@ -34,6 +35,7 @@ from .kernels.priority_inheritance import (
     new_units,
     raise_priorities,
 )
+from .kernels.saving import Savable
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import new_record
 from .text import shown
@@ -55,6 +57,7 @@ _WAKES = 64  # agents that may begin to search again in one tick, after an edit:
 _TIMED = 4096  # ticks whose durations are kept
 _IN_PYTHON = 40_000  # nanoseconds of a frame that are kept for what is done before and after the kernels
 _MOST_WEIGHT = 1000
+_OF_THE_PROCESS = ("_pool", "_tools", "_end")  # not saved, but made anew
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
 _FEW = 64  # agents that one thread serves faster than two
@@ -84,10 +87,7 @@ class _Crew:
         self.number = number
         self.least = least  # expansions that each of them asks for in a tick
         self.view = view
-        self.views = Shelf(kind_of(view))
-        self.views.put(0, view)
-        self.shelf = Shelf(kind, 16)
-        self.run = loop.runner(self.views.kind, kind)
+        self._open_shelf(kind, 16)
         self.free = list(range(15, -1, -1))  # seats
         self.order = np.zeros(16, np.int64)  # agents, in the order of their turns
         self.members = 0  # of ``order``; some may have left since
@@ -97,6 +97,21 @@ class _Crew:
         self.credit = 0  # expansions saved up, in fixed point
         self.weights = 0  # of those on their way
         self.heaviest = 1
+
+    def _open_shelf(self, kind: Kind, rows: int) -> None:
+        self.views = Shelf(kind_of(self.view))
+        self.views.put(0, self.view)
+        self.shelf = Shelf(kind, rows)
+        self.run = loop.runner(self.views.kind, kind)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is on the shelves: addresses are those of a process."""
+        state = {name: value for name, value in self.__dict__.items() if name not in ("views", "shelf", "run")}
+        return {**state, "shelf": (self.shelf.kind, len(self.shelf.rows))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open_shelf(*state["shelf"])
 
     @property
     def rows(self) -> tuple[Any, ...]:
@@ -143,7 +158,7 @@ class _Crew:
         self.cursor = self.cursor % self.members if self.members else 0
 
 
-class Fleet:
+class Fleet(Savable):
     """Many agents in one world, under one budget per frame.
 
     ``frame_ms`` is what a tick may take, in milliseconds; ``frame_expansions`` what all agents together may expand in
@@ -192,8 +207,6 @@ class Fleet:
         self.frame_expansions = None if frame_expansions is None else countable("frame_expansions", frame_expansions)
         self._most = UNLIMITED if budget is None else countable("budget, the expansions of an agent per tick,", budget)
         self.threads = countable("threads", threads, 256)
-        self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
-        self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
         self._frame, self._turn = new_record(loop.FRAME), np.zeros(2, np.int64)
         if not isinstance(collisions, bool):
             raise SpecError(f"collisions is True or False, not {shown(collisions)}")
@@ -218,8 +231,35 @@ class Fleet:
         self._times = np.zeros(_TIMED)
         self._late = self._expansions = self._last_expansions = self._moves = 0
         self._check(self.spec, database)
+        self._take_tools()
+
+    def _take_tools(self) -> None:
+        """What a process has of its own."""
+        self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
+        self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
         # Agents that are dropped with their fleet give their arrays back.
         self._end = weakref.finalize(self, _release_all, self._planners, self._pool)
+
+    # --- saving -------------------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Fleet:
+        return deepcopy(self, {id(self.world): self.world})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what a process has of its own; crews are named by where things lie in memory, so without names."""
+        state = {name: value for name, value in self.__dict__.items() if name not in _OF_THE_PROCESS}
+        times = Piece(self._times, np.s_[: min(self._number, _TIMED)])
+        return {**state, "_crews": list(self._crews.values()), "_times": times}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._crews = {(id(crew.view), crew.shelf.kind, crew.least): crew for crew in state["_crews"]}
+        self._take_tools()
+        # A deadline is of the clock of its process, and has passed.
+        self._episodes["deadline"] = np.minimum(self._episodes["deadline"], 1)
+        for k, (crew, planner) in enumerate(zip(self._crew_of, self._planners, strict=True)):
+            if crew is not None and planner is not None:
+                crew.shelf.put(int(self._seats[k]), planner.state)
 
     def _rows(self, rows: int) -> None:
         """Room for so many agents."""

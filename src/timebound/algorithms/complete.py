@@ -24,6 +24,7 @@ from ..kernels.best_first import advance, begin, new_search
 from ..kernels.following import trace_limit, write_route
 from ..kernels.layout import COUNTS, EXHAUSTED, GROW, PAUSED, RUNNING, WEIGHT_MAX
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.saving import keeps
 from ..kernels.views import edits
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
 from .registry import Algorithm, Parameter, World
@@ -77,6 +78,10 @@ def _decide(agent, world, s, tick):
     if search.status == EXHAUSTED:
         return NO_WAY
     return write_route(agent, world, trace_limit(last - counts.expanded))
+
+
+# A path is written from the end of its array.
+keeps(CompleteSearch, route=lambda agent: np.s_[int(agent.plan[0]) :])
 
 
 class BestFirstPlanner:

@@ -45,6 +45,7 @@ from ..kernels.learning_rules import SPACE, VALUES, abandoned, dijkstra_inwards,
 from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from ..kernels.memory import lacks_room, zeros
+from ..kernels.saving import keeps
 from ..kernels.ticks import Tick
 from ..kernels.views import edits, widest
 from ..kernels.workspace import new_record
@@ -178,6 +179,10 @@ def _lead(algorithm, world, options):
     algorithm.plan[0] = first
     algorithm.plan[1] = last
     return last - first
+
+
+# A plan is written from the end of its array.
+keeps(LocalSearch, route=lambda agent: np.s_[int(agent.plan[0]) : int(agent.plan[1])])
 
 
 class LocalSearchPlanner(AgentCenteredPlanner):

@@ -40,6 +40,7 @@ from ..kernels.learning_rules import SPACE, abandoned, hopeless, lacks, mini_min
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
 from ..kernels.memory import zeros
+from ..kernels.saving import keeps
 from ..kernels.ticks import Tick
 from ..kernels.views import GraphView, GridView, TerrainView, widest
 from ..kernels.workspace import new_record
@@ -136,6 +137,9 @@ def _look_further(algorithm, world, s, lookahead, tick):
         return NO_WAY
     # Line 7: one step towards it.
     return one_step(algorithm, space.table.states[space.table.parents[best]])
+
+
+keeps(Lrta, route=lambda agent: np.s_[:1])
 
 
 class LrtaPlanner(AgentCenteredPlanner):

@@ -42,6 +42,10 @@ class Algorithm:
     # What it looks things up in: ``make`` then also takes ``database=``, what tb.load_database gave.
     database: DatabaseKind | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It is saved by its name."""
+        return _named, (self.name,)
+
     def settle(self, given: dict[str, Any]) -> dict[str, Any]:
         """All parameters by name: those given, checked, and the defaults of the others."""
         known = {parameter.name: parameter for parameter in self.parameters}
@@ -53,3 +57,13 @@ class Algorithm:
             name: parameter.parse(given[name], self.name) if name in given else parameter.default
             for name, parameter in known.items()
         }
+
+
+def _named(name: str) -> Algorithm:
+    """The algorithm that something was saved with."""
+    from . import REGISTRY
+
+    if name not in REGISTRY:
+        why = REGISTRY.failure(name) or "tb.register it, or install the package that has it, before loading"
+        raise SpecError(f"this was saved with the algorithm {shown(name)}, which is not known here; {why}")
+    return REGISTRY[name]

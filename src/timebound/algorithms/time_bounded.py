@@ -61,6 +61,7 @@ from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
 from ..kernels.memory import zeros
+from ..kernels.saving import keeps
 from ..kernels.tables import intern, state_of
 from ..kernels.ticks import Tick
 from ..kernels.views import cost_between, edits
@@ -262,6 +263,13 @@ def _step(agent, world, s, here):
     return one_step(agent, state_of(table, there))
 
 
+keeps(
+    TimeBounded,
+    paths=lambda agent: np.s_[:, int(agent.fronts.min()) :],
+    route=lambda agent: np.s_[int(agent.plan[0]) : int(agent.plan[1])],
+)
+
+
 class TimeBoundedPlanner:
     """The Python half: owns the arrays, lends them to the kernels, enlarges them when asked."""
 
@@ -312,6 +320,11 @@ class TimeBoundedPlanner:
             zeros(64),
             zeros(2),
         )
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        """A deadline is of the clock of its process, and has passed."""
+        self.__dict__.update(saved)
+        self.state.follow["deadline"] = np.minimum(self.state.follow["deadline"], 1)
 
     def enlarge(self) -> None:
         """Double whatever is full."""

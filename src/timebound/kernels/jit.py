@@ -18,6 +18,7 @@ import inspect
 import os
 import pickle
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -53,7 +54,8 @@ def _unfit(problem: object) -> Error:
     )
 
 
-# All that is used of Numba without being promised by it is used in this file, and looked for when it is imported.
+# All that is used of Numba without being promised by it is used in this file and in compiler.py, and looked for when
+# they are imported.
 try:
     from llvmlite import ir
     from numba import config, njit, typeof, types
@@ -63,7 +65,9 @@ try:
     from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
     from numba.core.cpu import CPUTargetOptions
     from numba.core.registry import CPUDispatcher
-    from numba.extending import intrinsic, overload
+    from numba.extending import lower_builtin, overload, type_callable
+
+    from .compiler import HelperCompiler, choice, uncollected
 
     for _owner, _names in (
         (types, ("BaseNamedTuple", "BaseTuple", "ExternalFunction", "TypeRef")),
@@ -74,7 +78,10 @@ try:
         (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
         (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
         (CompileResultCacheImpl, ("_locator_classes", "check_cachable", "filename_base", "rebuild", "reduce")),
-        (ir.IRBuilder, ("atomic_rmw", "bitcast", "cttz", "gep", "inttoptr")),
+        (
+            ir.IRBuilder,
+            ("atomic_rmw", "bitcast", "cmpxchg", "cttz", "extract_value", "gep", "icmp_signed", "inttoptr", "or_"),
+        ),
         (ir.IntType, ("as_pointer",)),
         (ir.Module, ("declare_intrinsic",)),
     ):
@@ -90,13 +97,16 @@ __all__ = [
     "fetch_and_add",
     "fingerprint",
     "generic",
+    "give_way",
     "inlined",
     "kernel",
-    "loaded",
+    "let_go",
+    "load",
     "lowest_bit",
     "now_ns",
     "on_compile",
     "prefetch",
+    "seize",
     "sources_digest",
     "typed",
 ]
@@ -328,6 +338,7 @@ def kernel(function: F) -> F:
     if not COMPILED:
         return function
     dispatcher = njit(**OPTIONS)(function)
+    dispatcher.__class__ = _Kernel
     try:
         # Where there is no folder to cache in (a read-only machine without a home) or no file, each process compiles.
         with suppress(RuntimeError, OSError):
@@ -356,6 +367,14 @@ def entry_of(function: Any, samples: Any) -> Callable[..., Any]:
     return function.overloads[signature].entry_point
 
 
+class _Kernel(CPUDispatcher):
+    """A compiled function that Python calls."""
+
+    def compile(self, sig: Any) -> Any:
+        with uncollected():
+            return super().compile(sig)
+
+
 def inlined(function: F) -> F:
     """Compile a helper that kernels call; it disappears into its caller.
 
@@ -364,7 +383,7 @@ def inlined(function: F) -> F:
     """
     if not COMPILED:
         return function
-    helper = njit(forceinline=True, no_cpython_wrapper=True, **OPTIONS)(function)
+    helper = njit(forceinline=True, no_cpython_wrapper=True, pipeline_class=HelperCompiler, **OPTIONS)(function)
     helper.__class__ = _Helper
     return helper
 
@@ -394,9 +413,9 @@ def generic(function: F) -> F:
     """
     texts: dict[type, Callable[..., Any]] = {}
     rest: list[Callable[..., Any]] = []  # the text for all other types, if there is one
+    helpers: dict[type | None, Any] = {}  # the same compiled; that of ``rest`` by the name None
     passed_over: set[type] = set()  # types that it was compiled for
     ours = is_covered(function.__code__.co_filename)
-    options = {"forceinline": True, **OPTIONS}
 
     def dispatch(*args: Any) -> Any:
         text = texts.get(type(args[0])) if rest else texts[type(args[0])]
@@ -420,11 +439,7 @@ def generic(function: F) -> F:
                 texts[kind] = text
             if COMPILED:
                 _remember_text(text, kinds, ours)
-
-                def choose(*args: Any) -> Callable[..., Any] | None:
-                    return text if getattr(args[0], "instance_class", None) in kinds else None
-
-                overload(dispatch, strict=False, jit_options=options)(choose)
+                helpers.update(dict.fromkeys(kinds, inlined(text)))
             return text
 
         return register
@@ -432,110 +447,23 @@ def generic(function: F) -> F:
     def otherwise(text: F) -> F:
         rest.append(text)
         if COMPILED:
-
-            def choose(*args: Any) -> Callable[..., Any] | None:
-                kind = getattr(args[0], "instance_class", None)
-                if kind is None or kind in texts:
-                    return None
-                passed_over.add(kind)
-                return text
-
-            overload(dispatch, strict=False, jit_options=options)(choose)
+            helpers[None] = inlined(text)
         return text
 
     dispatch.__name__ = function.__name__
     dispatch.__doc__ = function.__doc__
     dispatch.on = on
     dispatch.otherwise = otherwise
+    if COMPILED:
+        choice(dispatch, helpers, passed_over)
     return dispatch  # type: ignore[return-value]
 
 
 if COMPILED:
-
-    @intrinsic
-    def _cttz(typing_context: Any, value: Any) -> Any:
-        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-        return types.int64(types.int64), emit
-
-    @intrinsic
-    def _unsigned(typing_context: Any, value: Any) -> Any:
-        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return context.cast(builder, args[0], signature.args[0], types.uint64)
-
-        return types.uint64(value), emit
-
-    @intrinsic
-    def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-            hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-            read, keep, data_cache = number(0), number(3), number(1)
-            builder.call(hint, [builder.bitcast(builder.gep(data, [args[1]]), byte), read, keep, data_cache])
-            return context.get_dummy_value()
-
-        return types.void(array, index), emit
-
-    @intrinsic
-    def loaded(typing_context: Any, kind: Any, rows: Any, row: Any) -> Any:
-        """The value that ``native.Shelf`` has written into a row."""
-
-        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            array = context.make_array(signature.args[1])(context, builder, args[1])
-            width = cgutils.unpack_tuple(builder, array.shape)[1]
-            begin = builder.gep(array.data, [builder.mul(context.cast(builder, args[2], row, types.int64), width)])
-            number = ir.IntType(64)
-            taken = iter(range(1 << 20))
-
-            def word() -> Any:
-                return builder.load(builder.gep(begin, [number(next(taken))]))
-
-            def value(of: Any) -> Any:
-                if isinstance(of, types.BaseTuple):
-                    return context.make_tuple(builder, of, [value(part) for part in of])
-                if not isinstance(of, types.Array):
-                    bits = word()
-                    if isinstance(of, types.Float):
-                        return context.cast(builder, builder.bitcast(bits, ir.DoubleType()), types.float64, of)
-                    return context.cast(builder, bits, types.int64, of)
-                made = context.make_array(of)(context, builder)
-                made.data = builder.inttoptr(word(), made.data.type)
-                shape = [word() for _ in range(of.ndim)]
-                size = number(context.get_abi_sizeof(context.get_data_type(of.dtype)))
-                items = number(1)
-                strides: list[Any] = []
-                for length in reversed(shape):
-                    strides.insert(0, builder.mul(items, size))
-                    items = builder.mul(items, length)
-                made.meminfo, made.parent = (cgutils.get_null_value(one.type) for one in (made.meminfo, made.parent))
-                made.nitems, made.itemsize = items, size
-                made.shape, made.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
-                return made._getvalue()
-
-            return value(kind.instance_type)
-
-        return kind.instance_type(kind, rows, row), emit
-
-    @intrinsic
-    def _fetch_and_add(typing_context: Any, array: Any, amount: Any) -> Any:
-        def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            return builder.atomic_rmw("add", data, context.cast(builder, args[1], amount, types.int64), "seq_cst")
-
-        return types.int64(array, amount), emit
-
     # The C library's clock, called by name: unlike a ctypes pointer it can be cached on disk.
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
     _windows_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.intp))
-else:  # pragma: no cover - only the names are needed
-
-    def _cttz(value: int) -> int:
-        raise AssertionError
-
-    _unsigned = _prefetch = _fetch_and_add = loaded = _cttz
+    _sched_yield = types.ExternalFunction("sched_yield", types.int32())
 
 
 def lowest_bit(mask: int) -> int:
@@ -559,6 +487,34 @@ def fetch_and_add(array: np.ndarray, amount: int) -> int:
     return before
 
 
+def load(kind: Any, rows: np.ndarray, row: int) -> Any:
+    """The value in a row of a shelf (``native.Shelf``)."""
+    return rows[row, 0][0]
+
+
+_one_at_a_time = threading.Lock()
+
+
+def seize(lock: np.ndarray, me: int) -> bool:
+    """Take a lock, an int64[1] that is 0 while nobody has it; False if someone else has. ``me`` is not 0."""
+    with _one_at_a_time:
+        if lock[0] not in (0, me):
+            return False
+        lock[0] = me
+        return True
+
+
+def let_go(lock: np.ndarray, me: int) -> None:
+    """Give a lock back; does no harm if it was not ours."""
+    if lock[0] == me:
+        lock[0] = 0
+
+
+def give_way() -> None:
+    """Let another thread run while this one waits for a lock."""
+    time.sleep(0)
+
+
 def now_ns(clock: np.ndarray) -> int:
     """Nanoseconds of a steady clock; ``clock`` is an int64[2] to write into."""
     return time.perf_counter_ns()
@@ -569,24 +525,135 @@ def busy_ns(clock: np.ndarray) -> int:
     return time.thread_time_ns()
 
 
-@overload(lowest_bit, strict=False, jit_options=OPTIONS)
-def _lowest_bit(mask: Any) -> Callable[..., Any]:
-    return lambda mask: _cttz(types.int64(mask))
+# What the processor has an instruction for is written there and then: as functions, these would be most of all calls.
 
 
-@overload(at, strict=False, jit_options=OPTIONS)
-def _at(index: Any) -> Callable[..., Any]:
-    return lambda index: _unsigned(index)
+@type_callable(at)
+def _type_of_at(context: Any) -> Callable[..., Any]:
+    return lambda index: types.uint64 if isinstance(index, types.Integer) else None
 
 
-@overload(prefetch, strict=False, jit_options=OPTIONS)
-def _prefetch_soon(array: Any, index: Any) -> Callable[..., Any]:
-    return lambda array, index: _prefetch(array, index)
+@lower_builtin(at, types.Integer)
+def _emit_at(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return context.cast(builder, args[0], signature.args[0], types.uint64)
 
 
-@overload(fetch_and_add, strict=False, jit_options=OPTIONS)
-def _fetch_and_add_at_once(array: Any, amount: Any) -> Callable[..., Any]:
-    return lambda array, amount: _fetch_and_add(array, amount)
+@type_callable(lowest_bit)
+def _type_of_lowest_bit(context: Any) -> Callable[..., Any]:
+    return lambda mask: types.int64 if isinstance(mask, types.Integer) else None
+
+
+@lower_builtin(lowest_bit, types.Integer)
+def _emit_lowest_bit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    mask = context.cast(builder, args[0], signature.args[0], types.int64)
+    return builder.cttz(mask, ir.Constant(ir.IntType(1), 1))
+
+
+@type_callable(prefetch)
+def _type_of_prefetch(context: Any) -> Callable[..., Any]:
+    return lambda array, index: types.void
+
+
+@lower_builtin(prefetch, types.Array, types.Integer)
+def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+    read, keep, data_cache = number(0), number(3), number(1)
+    builder.call(hint, [builder.bitcast(builder.gep(data, [args[1]]), byte), read, keep, data_cache])
+    return context.get_dummy_value()
+
+
+@type_callable(fetch_and_add)
+def _type_of_fetch_and_add(context: Any) -> Callable[..., Any]:
+    return lambda array, amount: types.int64
+
+
+@lower_builtin(fetch_and_add, types.Array, types.Integer)
+def _emit_fetch_and_add(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    amount = context.cast(builder, args[1], signature.args[1], types.int64)
+    return builder.atomic_rmw("add", data, amount, "seq_cst")
+
+
+@type_callable(load)
+def _type_of_load(context: Any) -> Callable[..., Any]:
+    return lambda kind, rows, row: kind.instance_type
+
+
+@lower_builtin(load, types.TypeRef, types.Array, types.Integer)
+def _emit_load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    kind, rows, row = signature.args
+    array = context.make_array(rows)(context, builder, args[1])
+    width = cgutils.unpack_tuple(builder, array.shape)[1]
+    begin = builder.gep(array.data, [builder.mul(context.cast(builder, args[2], row, types.int64), width)])
+    number = ir.IntType(64)
+    places = iter(range(1 << 20))
+
+    def word() -> Any:
+        return builder.load(builder.gep(begin, [number(next(places))]))
+
+    def value(of: Any) -> Any:
+        if isinstance(of, types.BaseTuple):
+            return context.make_tuple(builder, of, [value(part) for part in of])
+        if not isinstance(of, types.Array):
+            bits = word()
+            if isinstance(of, types.Float):
+                return context.cast(builder, builder.bitcast(bits, ir.DoubleType()), types.float64, of)
+            return context.cast(builder, bits, types.int64, of)
+        made = context.make_array(of)(context, builder)
+        made.data = builder.inttoptr(word(), made.data.type)
+        shape = [word() for _ in range(of.ndim)]
+        size = number(context.get_abi_sizeof(context.get_data_type(of.dtype)))
+        items = number(1)
+        strides: list[Any] = []
+        for length in reversed(shape):
+            strides.insert(0, builder.mul(items, size))
+            items = builder.mul(items, length)
+        made.meminfo, made.parent = (cgutils.get_null_value(one.type) for one in (made.meminfo, made.parent))
+        made.nitems, made.itemsize = items, size
+        made.shape, made.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
+        return made._getvalue()
+
+    return value(kind.instance_type)
+
+
+@type_callable(seize)
+def _type_of_seize(context: Any) -> Callable[..., Any]:
+    return lambda lock, me: types.boolean
+
+
+@lower_builtin(seize, types.Array, types.Integer)
+def _emit_seize(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    place = context.make_array(signature.args[0])(context, builder, args[0]).data
+    me = context.cast(builder, args[1], signature.args[1], types.int64)
+    done = builder.cmpxchg(place, ir.IntType(64)(0), me, "seq_cst")
+    return builder.or_(builder.extract_value(done, 1), builder.icmp_signed("==", builder.extract_value(done, 0), me))
+
+
+@type_callable(let_go)
+def _type_of_let_go(context: Any) -> Callable[..., Any]:
+    return lambda lock, me: types.void
+
+
+@lower_builtin(let_go, types.Array, types.Integer)
+def _emit_let_go(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    place = context.make_array(signature.args[0])(context, builder, args[0]).data
+    me = context.cast(builder, args[1], signature.args[1], types.int64)
+    builder.cmpxchg(place, me, ir.IntType(64)(0), "seq_cst")
+    return context.get_dummy_value()
+
+
+@overload(give_way, strict=False, jit_options=OPTIONS)
+def _give_way() -> Callable[..., Any]:
+    def nothing() -> None:
+        pass
+
+    def posix() -> None:
+        _sched_yield()
+
+    return posix if os.name == "posix" else nothing
 
 
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", -1)

@@ -17,6 +17,7 @@ from .heaps import before, entry_at, heap_pop, heap_push, put
 from .jit import at, generic
 from .layout import INFINITE
 from .memory import lacks_room
+from .saving import keeps
 
 __all__ = [
     "BucketQueue",
@@ -227,3 +228,17 @@ def _push_heap(queue, cursor, key, slot):
 @lacks_room.on(HeapQueue)
 def _heap_lacks_room(queue, more, cursor, key):
     return cursor[1] + more > queue.keys.shape[0]
+
+
+# --- saving -----------------------------------------------------------------------------------------------------------
+
+keeps(
+    BucketQueue,
+    heads=lambda queue: np.s_[int(queue.saved[1]) : int(queue.saved[2]) + 1],
+    pool=lambda queue: np.s_[: int(queue.saved[4])],
+)
+keeps(
+    HeapQueue,
+    keys=lambda queue: np.s_[: int(queue.saved[1])],
+    items=lambda queue: np.s_[: int(queue.saved[1])],
+)

@@ -16,6 +16,7 @@ import numpy as np
 from .jit import at, generic, inlined, kernel
 from .layout import COLS, DIRECTION_MASK, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
 from .memory import Part, lacks_room, reserved, zeros
+from .saving import NOTHING, keeps
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
 __all__ = [
@@ -57,7 +58,7 @@ _TOP_WORD = (1 << STAMP_SHIFT) + (G_MAX << G_SHIFT)
 _LINK_BITS = 4  # numbers that are kept of each block, as a power of two
 _HERE = 5  # the block itself, in the middle of its links
 _FIRST_STATE = 3
-_TILE_BITS = 9  # places of 16 x 32 blocks lie together: 4096 bytes
+_TILE_BITS = 10  # places of 32 x 32 blocks lie together: 4096 bytes
 
 
 class DenseTable(NamedTuple):
@@ -80,12 +81,14 @@ class BlockTable(NamedTuple):
 
     So memory follows what the search touched. Block 0 stays empty: it stands for every block that was not touched.
     Each block knows those around it, so the words around a cell are found without a question or a search.
+
+    The index needs no stamps, and is never wiped: what it says holds only if the block in use there says the same.
     """
 
     words: np.ndarray  # int64[blocks << PAGE_BITS], row by row
     links: np.ndarray  # int32[blocks << _LINK_BITS]: first slots of the blocks around, 3 x 3 in rows of four; see above
-    places: np.ndarray  # int64[tiles << _TILE_BITS]: stamp << 32 | first slot, for each block of the map
-    stamp: np.ndarray  # int64[3]: the current search, the blocks in use, and the most that were before
+    places: np.ndarray  # int32[tiles << _TILE_BITS]: the first slot of each block of the map, or anything
+    used: np.ndarray  # int64[2]: the blocks in use, and the most that were before
     width: int  # cells in a padded row
     inverse: float  # 1 / width
     rows: int  # of blocks
@@ -103,7 +106,8 @@ class PagedTable(NamedTuple):
     parents: np.ndarray  # int32[pages << PAGE_BITS]
     owners: np.ndarray  # int32[pages]: which page of the world each one is
     places: np.ndarray  # int64[pages of the world]: stamp << 32 | page
-    stamp: np.ndarray  # int64[3]: the current search, the pages in use, and the most that were before
+    used: np.ndarray  # int64[2]: the pages in use, and the most that were before
+    stamp: np.ndarray  # int64[1]: the current search
 
 
 class HashedTable(NamedTuple):
@@ -123,16 +127,15 @@ class HashedTable(NamedTuple):
 def block_parts(states: int, width: int) -> tuple[Part, ...]:
     """The arrays of a table for a grid of so many cells, in padded rows of ``width``, with room for all of them."""
     rows, cols = (states // width + 7) >> 3, (width + 7) >> 3
-    blocks, tiles = rows * cols + 1, ((rows + 15) >> 4) * ((cols + 31) >> 5)
-    return Part(blocks << PAGE_BITS), Part(blocks << _LINK_BITS, np.int32), Part(tiles << _TILE_BITS)
+    blocks, tiles = rows * cols + 1, ((rows + 31) >> 5) * ((cols + 31) >> 5)
+    return Part(blocks << PAGE_BITS), Part(blocks << _LINK_BITS, np.int32), Part(tiles << _TILE_BITS, np.int32)
 
 
 def new_blocks(states: int, width: int, arrays: Sequence[np.ndarray] = ()) -> BlockTable:
     """An empty table for a grid, in the ``arrays`` that are given for its parts, or in new ones."""
     words, links, places = arrays or (reserved(*part) for part in block_parts(states, width))
     rows, cols = (states // width + 7) >> 3, (width + 7) >> 3
-    stamp = zeros(3)
-    return BlockTable(words, links, places, stamp, width, 1.0 / width, rows, cols, (cols + 31) >> 5)
+    return BlockTable(words, links, places, zeros(2), width, 1.0 / width, rows, cols, (cols + 31) >> 5)
 
 
 def page_parts(states: int) -> tuple[Part, ...]:
@@ -145,10 +148,10 @@ def page_parts(states: int) -> tuple[Part, ...]:
 def new_paged(states: int, arrays: Sequence[np.ndarray] = ()) -> PagedTable:
     """An empty table for a graph, in the ``arrays`` that are given for its parts, or in new ones."""
     words, parents, owners, places = arrays or (reserved(*part) for part in page_parts(states))
-    return PagedTable(words, parents, owners, places, zeros(3))
+    return PagedTable(words, parents, owners, places, zeros(2), zeros(1))
 
 
-def exchanged(old: BlockTable | PagedTable) -> BlockTable | PagedTable:
+def exchanged(old: PagedTable) -> PagedTable:
     """The table with an empty index, when the stamps of the old one have run out."""
     return old._replace(places=reserved(len(old.places)), stamp=np.zeros_like(old.stamp))
 
@@ -180,7 +183,7 @@ def enlarged_hashed(old: HashedTable, states: int = 0) -> HashedTable:
     return larger
 
 
-def worn_out(table: Any) -> bool:
+def worn_out(table: PagedTable | HashedTable) -> bool:
     """Whether the table has no stamp left for another search: ``renew`` has given 0."""
     return bool(table.stamp[0] > INDEX_STAMPS)
 
@@ -203,7 +206,7 @@ def renew(table):
     """Forget everything, in constant time, and return the word of a state with g = 0 in the new search.
 
     0 once in two billion searches: the stamps have run out, and the table must be exchanged for an empty one. (Dense
-    tables, which have 131,071 of them, are for searches that see much of the map: they are wiped.)
+    tables, which have 131,071 of them, are for searches that see much of the map: they are wiped. Blocks need none.)
     """
 
 
@@ -253,18 +256,30 @@ def _renew_dense(table):
 
 
 @inlined
-def _next_search(stamp, used):
-    """Count one search more, which has ``used`` places from the beginning. Returns the word of g = 0, or 0."""
+def _next_search(stamp):
+    """Count one search more. Returns the word of a state with g = 0 in it; 0 if the numbers have run out."""
     number = min(stamp[0], INDEX_STAMPS) + 1
     stamp[0] = number
-    stamp[1] = used
     return np.int64(_TOP_WORD if number <= INDEX_STAMPS else 0)
 
 
-@renew.on(BlockTable, PagedTable)
-def _renew_in_pages(table):
-    table.stamp[2] = max(table.stamp[2], table.stamp[1])
-    return _next_search(table.stamp, 1)
+@inlined
+def _use_none(used):
+    """Nothing is in use but what stands for all that is missing."""
+    used[1] = max(used[0], used[1])
+    used[0] = 1
+
+
+@renew.on(BlockTable)
+def _renew_blocks(table):
+    _use_none(table.used)
+    return np.int64(_TOP_WORD)
+
+
+@renew.on(PagedTable)
+def _renew_pages(table):
+    _use_none(table.used)
+    return _next_search(table.stamp)
 
 
 @word_of.on(DenseTable, LinkedTable)
@@ -306,9 +321,21 @@ def _dense_beside(table, slot, rows, cols, width):
 
 
 @inlined
+def _links_of(slot):
+    """Where the links of a slot's block begin."""
+    return slot >> PAGE_BITS << _LINK_BITS
+
+
+@inlined
 def _block_place(table, row, col):
     """Where in the index a block of the map is."""
-    return (((row >> 4) * table.tiles + (col >> 5)) << _TILE_BITS) + ((row & 15) << 5) + (col & 31)
+    return (((row >> 5) * table.tiles + (col >> 5)) << _TILE_BITS) + ((row & 31) << 5) + (col & 31)
+
+
+@inlined
+def _first_state(table, row, col):
+    """The state of the first cell in a block of the map."""
+    return (row << 3) * table.width + (col << 3)
 
 
 @inlined
@@ -316,18 +343,22 @@ def _block_at(table, row, col):
     """The first slot of a block of the map; 0 if it was not touched in this search, or lies outside."""
     if row < 0 or col < 0 or row >= table.rows or col >= table.cols:
         return np.int64(0)
-    entry = table.places[at(_block_place(table, row, col))]
-    return entry & 0xFFFFFFFF if entry >> 32 == table.stamp[0] else np.int64(0)
+    first = np.int64(table.places[at(_block_place(table, row, col))])
+    if first >> PAGE_BITS >= table.used[0]:
+        return np.int64(0)
+    there = table.links[at(_links_of(first) + _FIRST_STATE)]
+    return first if there == _first_state(table, row, col) else np.int64(0)
 
 
 @kernel
 def _new_block(table, row, col):
     """Take an empty block for a place of the map that has none, and join it to those around. Returns its first slot."""
-    block = table.stamp[1]
-    table.stamp[1] = block + 1
+    block = table.used[0]
+    table.used[0] = block + 1
     first = block << PAGE_BITS
     links = table.links
-    table.places[at(_block_place(table, row, col))] = (table.stamp[0] << 32) | first
+    links[at((block << _LINK_BITS) + _FIRST_STATE)] = _first_state(table, row, col)
+    table.places[at(_block_place(table, row, col))] = first
     for k in range(first, first + (1 << PAGE_BITS)):
         table.words[at(k)] = 0
     for rows in range(-1, 2):
@@ -336,15 +367,8 @@ def _new_block(table, row, col):
             other = _block_at(table, row + rows, col + cols)
             links[at((block << _LINK_BITS) + _HERE + way)] = other
             if other > 0:
-                links[at((other >> PAGE_BITS << _LINK_BITS) + _HERE - way)] = first
-    links[at((block << _LINK_BITS) + _FIRST_STATE)] = (row << 3) * table.width + (col << 3)
+                links[at(_links_of(other) + _HERE - way)] = first
     return first
-
-
-@inlined
-def _links_of(slot):
-    """Where the links of a slot's block begin."""
-    return slot >> PAGE_BITS << _LINK_BITS
 
 
 @intern.on(BlockTable)
@@ -436,8 +460,8 @@ def _paged_word(table, s):
 def _paged_intern(table, s):
     page = _page_of(table, s)
     if page == 0:
-        page = table.stamp[1]
-        table.stamp[1] = page + 1
+        page = table.used[0]
+        table.used[0] = page + 1
         table.owners[at(page)] = s >> PAGE_BITS
         table.places[at(s >> PAGE_BITS)] = (table.stamp[0] << 32) | page
         for k in range(page << PAGE_BITS, (page + 1) << PAGE_BITS):
@@ -479,7 +503,8 @@ def _linked_parent(world, table, slot):
 
 @renew.on(HashedTable)
 def _renew_hashed(table):
-    return _next_search(table.stamp, 0)
+    table.stamp[1] = 0
+    return _next_search(table.stamp)
 
 
 @generic
@@ -538,3 +563,61 @@ def _hashed_state(table, slot):
 @lacks_room.on(HashedTable)
 def _hashed_lacks_room(table, more):
     return table.stamp[1] + more > table.states.shape[0]
+
+
+# --- saving -----------------------------------------------------------------------------------------------------------
+
+
+def _nothing(table: Any) -> Any:
+    return NOTHING
+
+
+def _in_blocks(table: Any) -> Any:
+    return np.s_[: int(table.used[0]) << PAGE_BITS]
+
+
+def _in_links(table: BlockTable) -> Any:
+    return np.s_[: int(table.used[0]) << _LINK_BITS]
+
+
+def _in_pages(table: PagedTable) -> Any:
+    return np.s_[: int(table.used[0])]
+
+
+def _in_slots(table: Any) -> Any:
+    return np.s_[: int(table.stamp[1])]
+
+
+def _of_this_search(table: Any) -> Any:
+    """Where a dense table has words that count. Takes a look at all of them."""
+    number = int(table.stamp[0])
+    return np.flatnonzero(table.words >> STAMP_SHIFT == number) if number else NOTHING
+
+
+def _place_blocks(table: BlockTable) -> None:
+    """Fill in the index: each block knows which it is."""
+    blocks = np.arange(1, max(1, int(table.used[0])))
+    rows, cols = np.divmod(table.links[(blocks << _LINK_BITS) + _FIRST_STATE].astype(np.int64), table.width)
+    rows, cols = rows >> 3, cols >> 3
+    places = (((rows >> 5) * table.tiles + (cols >> 5)) << _TILE_BITS) + ((rows & 31) << 5) + (cols & 31)
+    table.places[places] = blocks << PAGE_BITS
+
+
+def _place_pages(table: PagedTable) -> None:
+    pages = np.arange(1, max(1, int(table.used[0])))
+    table.places[table.owners[pages]] = (table.stamp[0] << 32) | pages
+
+
+def _place_slots(table: HashedTable) -> None:
+    used = int(table.stamp[1])
+    if table.direct:
+        table.places[table.states[:used]] = (table.stamp[0] << 32) | np.arange(used)
+    elif used:
+        reindex(table, used)
+
+
+keeps(DenseTable, words=_of_this_search)
+keeps(LinkedTable, words=_of_this_search, parents=_of_this_search)
+keeps(BlockTable, _place_blocks, words=_in_blocks, links=_in_links, places=_nothing)
+keeps(PagedTable, _place_pages, words=_in_blocks, parents=_in_blocks, owners=_in_pages, places=_nothing)
+keeps(HashedTable, _place_slots, words=_in_slots, parents=_in_slots, states=_in_slots, places=_nothing)

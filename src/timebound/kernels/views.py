@@ -19,6 +19,7 @@ __all__ = [
     "TerrainView",
     "aim",
     "arc",
+    "cheapest",
     "cost_between",
     "degree",
     "edits",
@@ -154,6 +155,11 @@ def horizon(world):
 @generic
 def write_point(world, points, k, s):
     """Write where ``s`` is, as Python names it, into row ``k``: a cell, a node's number, or a packed state."""
+
+
+@generic
+def cheapest(world):
+    """No step costs less than this integer, which is at least 1."""
 
 
 @generic
@@ -296,6 +302,17 @@ def _terrain_horizon(world):
     return max(straight, straight * world.diagonal // world.cardinal)
 
 
+@cheapest.on(GridView)
+def _grid_cheapest(world):
+    return min(world.cardinal, world.diagonal)
+
+
+@cheapest.on(TerrainView)
+def _terrain_cheapest(world):
+    # A diagonal step is at least as long as a straight one.
+    return max(2 * world.bounds[0], 1)
+
+
 # --- graphs ------------------------------------------------------------------------------------------------------
 
 
@@ -380,6 +397,11 @@ def _graph_length(world, s, t):
     return -1.0
 
 
+@cheapest.on(GraphView, PuzzleView)
+def _unit_cheapest(world):
+    return 1
+
+
 @horizon.on(GraphView, PuzzleView)
 def _unit_horizon(world):
     return 1
@@ -410,11 +432,13 @@ def _puzzle_aim(world, goal):
 @estimate.on(PuzzleView)
 def _puzzle_manhattan(world, target, s, place):
     total = 0
-    for square in range(world.rows * world.cols):
-        tile = (s >> (4 * square)) & 15
-        if tile:
-            there = (target >> (4 * tile)) & 15
-            total += abs(square // world.cols - there // world.cols) + abs(square % world.cols - there % world.cols)
+    for row in range(world.rows):
+        for col in range(world.cols):
+            tile = s & 15
+            s >>= 4
+            if tile:
+                there = (target >> (4 * tile)) & 15
+                total += abs(row - there // world.cols) + abs(col - there % world.cols)
     return total
 
 
