@@ -199,6 +199,20 @@ def test_orders_for_nobody() -> None:
     assert (len(fleet), fleet.tick(), fleet.active) == (0, 0, 0)
 
 
+def test_who_rested_has_not_waited() -> None:
+    """What is told of waiting begins when a unit is sent, not when it was last on its way."""
+    fleet = tb.Fleet(tb.Grid(FREE), "tb-wa*", frame_expansions=50)
+    resting, busy = fleet.add([(0, 0), (0, 0)], [(0, 1), (4, 6)])
+    for _ in range(12):
+        fleet.tick()
+        fleet.send([busy], [(0, 0) if fleet.status(busy) == "reached" else (4, 6)])
+    assert fleet.status(resting) == "reached"
+    fleet.send([resting], [(4, 6)])
+    assert fleet.stats.waited[resting] == 0
+    fleet.tick()
+    assert fleet.stats.waited.max() == 0
+
+
 @pytest.mark.once
 @given(
     times=st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=50),

@@ -363,6 +363,8 @@ class Fleet(Savable):
         self._take_planner(k, goal)
         crew = self._crew_of[k]
         assert crew is not None
+        if episode["status"][0] != loop.ACTIVE:
+            episode["served"] = self._number  # it begins to wait now, whenever its last turn was
         episode["status"] = loop.ACTIVE
         crew.active += 1
         crew.weights += int(episode["weight"][0])
