@@ -214,7 +214,7 @@ class DistanceField:
         edit by the distances of before, after ``retarget`` towards the goals of before. It is always legal now.
         """
         state = self.world.place_of(point)
-        there = int(self._following(np.array([state], np.int64))[0])
+        there = int(self.following(np.array([state], np.int64))[0])
         return self.world.point_of(there) if there >= 0 else None
 
     def steps(self, points: Any) -> Any:
@@ -227,7 +227,7 @@ class DistanceField:
         [[0, 1], [1, 1], [0, 2]]
         """
         states = self._states_of(points)
-        there = self._following(states)
+        there = self.following(states)
         return self.world.points_of(np.where(there >= 0, there, states))
 
     def path(self, point: Any) -> Any:
@@ -249,8 +249,11 @@ class DistanceField:
             f"<DistanceField, {count} goal{'s' * (count != 1)}, {'done' if self.done else 'growing'}, {self.world!r}>"
         )
 
-    def _following(self, states: np.ndarray) -> np.ndarray:
-        """The state after each: by the newest field that knows one."""
+    def following(self, states: np.ndarray) -> np.ndarray:
+        """The state after each, as the world numbers them, by the newest field that knows one; for those who run many.
+
+        Negative where there is none: -1 if nothing is known, -2 at a goal, -3 if it is proved that no way leads there.
+        """
         found = np.full(len(states), UNKNOWN, np.int64)
         with _Inside(self):
             for layer in self._layers:

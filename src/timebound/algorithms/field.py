@@ -165,6 +165,7 @@ FIELD_WALK = Algorithm(
     make=lambda world, goal, budget: FieldPlanner(world, goal),
     refuses=_refuses,
     real_time=False,
+    shares=True,
 )
 
 ALGORITHMS = (FIELD_WALK,)

@@ -35,6 +35,8 @@ class Algorithm:
     make: Callable[..., Planner]
     parameters: tuple[Parameter, ...] = ()
     real_time: bool = True
+    # Whether its agents share one distance field for each goal, which a fleet grows once for all of them.
+    shares: bool = False
     # What the algorithm cannot do, in words for the user, as a test of the world; None: nothing.
     refuses: Callable[[Any], str | None] | None = None
     # The same for ``unfit(world, budget, **parameters)``: what fits neither each other, nor the world, nor the budget.
