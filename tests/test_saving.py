@@ -625,3 +625,17 @@ def test_a_database_in_memory_is_saved_whole(name: str) -> None:
         assert not mine.flags.writeable
     agents = [tb.agent(name, world, (1, 1), (10, 10), database=one).run(300) for one in (database, same)]
     assert record(agents[0]) == record(agents[1])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_loaded_gives_its_arrays_to_its_own_pool(way: str) -> None:
+    world = tb.Grid(np.ones((6, 6), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=40)
+    fleet.add([(0, 0), (0, 5)], (5, 5))
+    fleet.tick()
+    other = WAYS[way](fleet)
+    assert (world.spare.made, other.world.spare.made) == (2, 2)
+    while other.active:
+        other.tick()
+    assert len(other.world.spare) == 2
+    assert not world.spare

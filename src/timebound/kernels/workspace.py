@@ -137,6 +137,12 @@ class Workspace:
             state["paths"] = Piece(self.paths, NOTHING)
         return state
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A workspace that is loaded or copied is one more of its pool, which began with none."""
+        self.__dict__.update(state)
+        if self.real_time:
+            self._pool.made += 1
+
     def _zeros(self, count: int, dtype: Any = np.int64) -> np.ndarray:
         return reserved(count, dtype) if self.real_time else np.zeros(count, dtype)
 
