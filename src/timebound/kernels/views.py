@@ -27,6 +27,7 @@ __all__ = [
     "length",
     "locate",
     "moved",
+    "one_goal",
     "successor",
     "waiting",
     "widest",
@@ -148,6 +149,21 @@ def cost_between(world, s, t):
 @generic
 def horizon(world):
     """The largest integer cost of any step, and by how much the estimate can rise on one."""
+
+
+@generic
+def one_goal(world):
+    """Whether its estimates are all for one goal, so that there is another view for each."""
+
+
+@one_goal.on(GraphView)
+def _graph_one_goal(world):
+    return world.kind == VECTOR
+
+
+@one_goal.otherwise
+def _any_goal(world):
+    return False
 
 
 @generic
