@@ -107,7 +107,7 @@ def _make(
     if otherwise not in _OTHERS:
         return knn
     other = _OTHERS[otherwise]
-    return OtherwisePlanner(world, knn, lambda: other.make(world, goal, budget, **other.settle({})))
+    return OtherwisePlanner(world, knn, lambda to: other.make(world, to, budget, **other.settle({})))
 
 
 KNN_LRTA_STAR = Algorithm(
