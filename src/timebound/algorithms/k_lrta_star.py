@@ -222,6 +222,10 @@ class LocalSearchPlanner(AgentCenteredPlanner):
             space=new_space(slots, arcs), options=options, route=np.zeros(slots, np.int64), **self._common
         )
 
+    def sure(self, view: Any, state: int) -> bool:
+        """Whether a plan is walked to its end; not if an edit has yet to be noticed."""
+        return bool(self.state.options["frontier"][0] and self.state.learner["edits"][0] == edits(view))
+
 
 _PARAMETERS = (
     Parameter(

@@ -25,8 +25,8 @@ import numpy as np
 
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues
-from ..kernels.layout import WEIGHT_ONE
 from ..kernels.jit import inlined
+from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, hopeless, lacks, look_around, offer, redirect, sweep, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.views import edits

@@ -25,9 +25,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .climbing import way_between
 from .edits import dearest_now
 from .heaps import heap_pop, heap_push, heapify, put
-from .climbing import way_between
 from .heuristic_values import forget, learn, learned, lower
 from .jit import at, inlined
 from .layout import PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
