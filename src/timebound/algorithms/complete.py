@@ -18,7 +18,7 @@ The plain version is ``best_first`` in ``tests/naive/best_first.py``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -137,6 +137,16 @@ class BestFirstPlanner:
         else:
             table, queue = self._workspace.enlarged(self.state.table, self.state.queue)
             self.state = self.state._replace(table=table, queue=queue)
+
+    def ahead(self, view: Any, state: int) -> np.ndarray:
+        """The rest of the path, once it is known."""
+        held = self.state
+        known = held.progress["begun"][0] and held.search["status"][0] == FOUND and held.progress["tracing"][0] < 0
+        return held.route[slice(*held.plan)].copy() if known else held.route[:0]
+
+    def sure(self, view: Any, state: int) -> bool:
+        """A path that is known is walked to its end, unless an edit has yet to be noticed."""
+        return bool(self.state.progress["edits"][0] == edits(view))
 
     def memory_bytes(self) -> int:
         """Bytes of the states held: words, parents and open-list entries, not the arrays' reserve."""

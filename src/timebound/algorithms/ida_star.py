@@ -13,7 +13,7 @@ The plain version: ``tests/naive/ida_star.py``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -192,6 +192,14 @@ class IdaStarPlanner:
             nexts=np.concatenate([state.nexts, np.zeros_like(state.nexts)]),
             route=np.concatenate([state.route, np.zeros_like(state.route)]),
         )
+
+    def ahead(self, view: Any, state: int) -> np.ndarray:
+        """The rest of the path, once it is known; before that ``plan`` is empty."""
+        return np.array(self.state.route[slice(*self.state.plan)])
+
+    def sure(self, view: Any, state: int) -> bool:
+        """A path that is known is walked to its end, unless an edit has yet to be noticed."""
+        return bool(self.state.iteration["edits"][0] == edits(view))
 
     def memory_bytes(self) -> int:
         """Bytes of the deepest path so far."""

@@ -220,6 +220,10 @@ class LocalSearchPlanner(AgentCenteredPlanner):
         slots, arcs = first_room(budget.expansions, int(widest(world.view)), timed)
         self.state = LocalSearch(space=new_space(slots, arcs), options=options, route=zeros(slots), **self._common)
 
+    def sure(self, view: Any, state: int) -> bool:
+        """Whether a plan is walked to its end; not if an edit has yet to be noticed."""
+        return bool(self.state.options["frontier"][0] and self.state.learner["edits"][0] == edits(view))
+
 
 _PARAMETERS = (
     Parameter(

@@ -29,9 +29,9 @@ QUERY = np.dtype(
         (
             "asked",
             np.int64,
-        ),  # what the global goal was when the query began; -1: the agent has been put elsewhere since
+        ),  # the global goal when the query began; -1: the agent has been put elsewhere since
         ("here", np.int64),  # where the agent last decided
-        ("untold", np.int64),  # 1 if the goal has moved, or the agent was put elsewhere, while no other algorithm walks
+        ("untold", np.int64),  # 1 if the goal, or the agent, was moved while no other algorithm walked
         ("stage", np.int64),  # how far it is: the constants below
         ("tried", np.int64),  # how many similar records have been tried; -1 before they are looked for
         ("from_end", np.int64),  # 1 if it is checked whether the goal can be climbed to from the record's end

@@ -172,6 +172,12 @@ class OtherwisePlanner:
             return np.asarray(self._other.ahead(view, state))
         return np.array(self.state.route[slice(*self.state.plan)])
 
+    def sure(self, view: Any, state: int) -> bool:
+        """Whether the other algorithm walks, is sure, and nothing is reason for a query."""
+        query = self._knn.state.query[0]
+        stays = self._walks is not None and query["retry"] == 0 and query["asked"] == query["goal"]
+        return bool(stays and self._other.sure(view, state))
+
     def details(self) -> dict[str, Any]:
         """What the last query found; ``none`` where the other algorithm walks."""
         return dict(self._knn.details())

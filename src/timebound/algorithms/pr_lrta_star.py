@@ -488,6 +488,16 @@ class PrLrtaPlanner(AgentCenteredPlanner):
         self.state = self.state._replace(entered=self._none_entered(), nearby=self._no_values())
         self.state.progress["stage"], self.state.progress["subgoal"], self.state.progress["tracing"] = LOOK, -1, -1
 
+    def ahead(self, view: Any, state: int) -> np.ndarray:
+        """The rest of the way into the next region, once it is known."""
+        held, progress = self.state, self.state.progress[0]
+        known = progress["stage"] == WALK and progress["tracing"] < 0 and not progress["stale"]
+        return held.route[slice(*held.plan)].copy() if known else held.route[:0]
+
+    def sure(self, view: Any, state: int) -> bool:
+        """Such a way is walked to its end, unless an edit has yet to be noticed."""
+        return bool(self.state.learner["edits"][0] == edits(view))
+
     def memory_bytes(self) -> int:
         """As for every learner, and what A* holds. The regions, which all agents share, do not count."""
         searched = int(self.state.progress["searched"][0])

@@ -246,6 +246,16 @@ class PraPlanner:
         )
         spare.release()
 
+    def ahead(self, view: Any, state: int) -> np.ndarray:
+        """The rest of the path, once it is known."""
+        held, progress = self.state, self.state.progress[0]
+        known = progress["edits"] >= 0 and progress["stage"] == TRACE and progress["level"] == 0
+        return held.route[slice(*held.plan)].copy() if known and progress["tracing"] < 0 else held.route[:0]
+
+    def sure(self, view: Any, state: int) -> bool:
+        """A path that is known is walked to its end, unless an edit has yet to be noticed."""
+        return bool(self.state.progress["edits"][0] == edits(view))
+
     def memory_bytes(self) -> int:
         """Bytes of the states held: words, parents and open-list entries, not the arrays' reserve."""
         return self._workspace.bytes_for(int(self.state.counts["states"][0]))

@@ -322,7 +322,8 @@ def _retarget(agent, world, s, goal, tick):
         found = follow_goal(world, agent.table, agent.queue, search, agent.counts[0], known)
     if one_goal(world) and search.status == RUNNING:
         follow.begun = 0
-    follow.gone += estimate(world, aim(world, goal), old, locate(world, old))
+    step = cost_between(world, old, goal)
+    follow.gone += step if step >= 0 else estimate(world, aim(world, goal), old, locate(world, old))
     follow.unjudged = found
     follow.settled = 0
     follow.final = 0
@@ -452,6 +453,20 @@ class TimeBoundedPlanner:
         while (count := way_ahead(held, view, origin, states)) > len(states):
             states = np.empty(count, np.int64)
         return np.concatenate([shortcut, states[:count]])
+
+    def sure(self, view: Any, state: int) -> bool:
+        """Whether the way ahead leads to the goal, and nothing but an edit can lead the agent off it."""
+        held, follow = self.state, self.state.follow[0]
+        if not follow["begun"] or not follow["settled"] or follow["unjudged"] or follow["edits"] != edits(view):
+            return False
+        if not follow["shortcuts"] and not follow["late"]:
+            return True
+        # Off the path it looks for a shortcut; or steps to the root, which need not be the way back in the tree.
+        row = int(follow["active"])
+        walking = follow["cutting"] == WALKING and held.plan[0] < held.plan[1]
+        front = int(held.fronts[row])
+        on_path = front < held.paths.shape[1] and state_of(held.table, int(held.paths[row, front])) == state
+        return bool(walking or on_path)
 
     def memory_bytes(self) -> int:
         """Bytes of the states held and of the two paths."""

@@ -213,7 +213,7 @@ def _expand(world, table, queue, search, counts, limit):
         here = locate(world, s)
         if key == goal_key and g_weight * g + h_weight * estimate(world, target, s, here) >= goal_f:
             skips -= 1
-            cursor = push(queue, cursor, key + 1, slot)  # it is out of the way there
+            cursor = push(queue, cursor, key + 1, slot)
             continue
         table.words[at(slot)] = word | CLOSED
         expanded += 1
@@ -231,12 +231,13 @@ def _expand(world, table, queue, search, counts, limit):
                 g_t = g + c
                 f = g_weight * g_t + h_weight * estimate(world, target, t, moved(world, here, i))
                 write(table, child, top_word - (g_t << G_SHIFT) + (i & DIRECTION_MASK), slot)
-                cursor = push(queue, cursor, f >> shift, child)
                 if t == goal:
                     # The loop ends when no key is below its own. To a greedy search any way is as good.
                     goal_f = f if g_weight != 0 else np.int64(0)
                     goal_key = goal_f >> shift
                     search.goal_slot = child
+                # What cannot improve the goal, and the goal itself, are out of the way above it.
+                cursor = push(queue, cursor, f >> shift if f < goal_f else max(f >> shift, goal_key + 1), child)
     search.goal_f = goal_f
     search.status = status if status != GROW else RUNNING
     search.skips = skips
