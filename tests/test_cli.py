@@ -304,6 +304,21 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["reproduce", "tba", "--quick", "--jobs", "0"], ["jobs", "at least 1", "0"]),
         (["reproduce", "tba", "--quick", "-o", "good.map"], ["good.map", "file of that name"]),
         (["reproduce", "tba", "--quick", "--export", "no/x.csv"], ["there is no folder no"]),
+        (["crowd", "good.map", "--agents", "0"], ["agents", "at least 1", "0"]),
+        (["crowd", "good.map", "--agents", "x"], ["--agents", "'x'"]),
+        (["crowd", "good.map", "--ticks", "0"], ["--ticks", "at least 1"]),
+        (["crowd", "good.map", "--threads", "0"], ["threads", "at least 1"]),
+        (["crowd", "good.map", "--seed", "-1"], ["seed", "-1"]),
+        (["crowd", "good.map", "--frame-ms", "0"], ["frame_ms", "above 0"]),
+        (["crowd", "good.map", "--frame-ms", "1", "--frame-expansions", "5"], ["exclude each other"]),
+        (["crowd", "good.map", "--frame-expansions", "0"], ["frame_expansions", "at least 1"]),
+        (["crowd", "good.map", "-a", "a*"], ["a* plans whole paths"]),
+        (["crowd", "good.map", "-a", "knn-lrta*"], ["needs a database"]),
+        (["crowd", "good.map", "--gif", "x.png"], ["--gif", "x.png does not end in .gif"]),
+        (["crowd", "good.map", "--png", "no/x.png"], ["there is no folder no"]),
+        (["crowd", "good.gr", "--gif", "x.gif"], ["draw grids"]),
+        (["crowd", "walls.map"], ["no free cell"]),
+        (["crowd", "good.gr", "-a", "tba*"], ["one-way arcs"]),
         (["demo", "-o", "no/such"], ["no/such"]),
         (["demo", "--size", "3"], ["(3, 3)"]),
         (["demo", "--problems", "0"], ["at least 1"]),
@@ -439,7 +454,7 @@ def test_a_blocked_goal_is_a_result(capsys):
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        ([], ("solve", "bench", "compare", "reproduce", "prepare", "maps", "algorithms", "warmup", "demo")),
+        ([], ("solve", "bench", "compare", "reproduce", "prepare", "crowd", "maps", "algorithms", "warmup", "demo")),
         (["maps"], ("generate", "info", "regions", "scale")),
     ],
 )
@@ -461,7 +476,7 @@ def test_every_output_option_knows_its_ending(capsys):
         helped = run(capsys, *words, "--help")[1]
         outputs |= {option for option in ("--png", "--csv", "--export", "-o") if f"{option} F" in helped}
         outputs |= set(re.findall(r"(--\w+) FILE", helped))
-    assert outputs == {"--png", "--csv", "--export", "-o", "--output", "--database"}
+    assert outputs == {"--png", "--gif", "--csv", "--export", "-o", "--output", "--database"}
 
 
 def test_a_picture_is_written_whole(capsys, here, monkeypatch):

@@ -405,3 +405,99 @@ def test_one_makes_way_in_a_corridor() -> None:
         if not fleet.active:
             break
     assert fleet.statuses.tolist() == [1, 1]
+
+
+# --- herds: one field for many ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["grid", "grid in two parts", "4-connected grid", "terrain", "far terrain", "graph"])
+def test_a_herd_takes_the_shortest_way(kind: str) -> None:
+    make, tasks = WORLDS[kind]
+    world = make()
+    goal = tasks[0][1]
+    starts = [start for start, _ in tasks if tb.solve(world, start, goal).status == "reached"]
+    fleet = tb.Fleet(world, "field", frame_expansions=3)
+    ids = fleet.add(starts, goal)
+    walk(fleet)
+    for k, start in zip(ids, starts, strict=True):
+        assert fleet.status(int(k)) == "reached"
+        assert fleet.costs[k] == pytest.approx(tb.solve(world, start, goal).cost)
+
+
+@given(seed=st.integers(0, 1000), collisions=st.booleans())
+def test_herds_whatever_happens(seed: int, collisions: bool) -> None:
+    """Goals that move, herds that part and join, walls, agents of other kinds among them: legal, and all arrive."""
+    random = np.random.default_rng(seed)
+    world = tb.Grid(np.ones((8, 8), bool))
+    fleet = tb.Fleet(world, "field", frame_expansions=60, collisions=collisions)
+
+    def cell() -> tuple[int, int]:
+        taken = {tuple(place) for place in fleet.positions[fleet.statuses != 99].tolist()} if collisions else set()
+        free = [one for one in map(tuple, np.argwhere(world.free).tolist()) if one not in taken]
+        return free[random.integers(len(free))]
+
+    known: list[int] = []
+    goals = [(0, 0), (7, 7), (3, 4)]
+    for tick in range(40):
+        what = random.integers(8)
+        if what == 0 or len(known) < 4:
+            spec = "tb-wa*" if random.random() < 0.3 else "field"
+            known.extend(fleet.add([cell()], goals[random.integers(3)], spec=spec).tolist())
+        elif what == 1:
+            fleet.send(known, goals[tick % 3])  # all of them follow one
+        elif what == 2:
+            some = [k for k in known if random.random() < 0.4]
+            fleet.send(some, [goals[random.integers(3)] for _ in some])
+        elif what == 3:
+            fleet.place(known[:1], [cell()])
+        elif what == 4 and len(known) > 5:
+            fleet.cancel(known.pop(2))
+        elif what == 5:
+            wall = cell()
+            if wall not in goals and not (fleet.positions == wall).all(axis=1).any():
+                world.block(wall)
+        elif what == 6:
+            world.unblock(np.argwhere(~world.free)[:2])
+        before = fleet.positions.copy()
+        fleet.tick()
+        assert fleet.stats.last_expansions <= 60
+        if collisions:
+            check_apart(fleet, before)
+        for k in known:
+            assert bool(fleet.moved[k]) == (before[k] != fleet.positions[k]).any()
+            if fleet.moved[k]:
+                tb.validate(world, [tuple(before[k]), tuple(fleet.positions[k])])
+    world.unblock(np.argwhere(~world.free))
+    if not collisions:  # else those with one goal would stand beside it for ever
+        walk(fleet)
+        assert all(fleet.status(k) == "reached" for k in known)
+
+
+def test_a_chase_never_stands_still() -> None:
+    """The goal moves before the new field has come to anyone; the old one serves until then."""
+    side = 30 if COMPILED else 16
+    world = tb.Grid(np.ones((side, side), bool))
+    fleet = tb.Fleet(world, "field", frame_expansions=20)
+    ids = fleet.add([(0, 0), (0, 1), (1, 0)], (side - 1, side - 1))
+    while not fleet.moved[ids].all():
+        fleet.tick()
+    col = side - 1
+    for tick in range(side // 2):
+        if tick % 3 == 0:
+            col -= 1
+            fleet.send(ids, (side - 1, col))
+        fleet.tick()
+        assert fleet.moved[ids].all(), "somebody waits for a new field"
+    walk(fleet)
+    assert fleet.positions[ids].tolist() == [[side - 1, col]] * 3
+
+
+def test_a_herd_without_a_way() -> None:
+    world = tb.Grid([[1, 1, 0, 1], [1, 1, 0, 1]])
+    fleet = tb.Fleet(world, "field", frame_expansions=5)
+    ids = fleet.add([(0, 0), (1, 1)], (0, 3))
+    walk(fleet)
+    assert [fleet.status(int(k)) for k in ids] == ["unreachable"] * 2
+    world.unblock((0, 2))
+    walk(fleet)
+    assert [fleet.status(int(k)) for k in ids] == ["reached"] * 2

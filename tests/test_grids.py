@@ -132,6 +132,25 @@ def test_numpy_points_and_whole_floats_are_points() -> None:
     assert tb.solve(world, np.array([0, 0]), (2.0, np.int32(2))).moves == 2
 
 
+def test_is_free_looks_at_one_cell_or_many() -> None:
+    free = np.random.default_rng(1).random((5, 7)) < 0.6
+    world = tb.Grid(free)
+    cells = np.argwhere(np.ones((9, 11))) - 2  # those around the map too
+    inside = ((cells >= 0) & (cells < (5, 7))).all(axis=1)
+    expected = inside & np.pad(free, 2)[tuple((cells + 2).T)]
+    for some in (cells, cells.astype(np.int8), cells.tolist(), [tuple(cell) for cell in cells.tolist()]):
+        assert np.array_equal(world.is_free(some), expected)
+    assert [world.is_free(tuple(cell)) for cell in cells.tolist()] == expected.tolist()
+    assert [world.is_free(cell) for cell in cells] == expected.tolist()
+    assert world.is_free(cells[:2]).shape == (2,)
+    assert world.is_free(((0, 0), (0, 1))).tolist() == free[0, :2].tolist()
+    assert world.is_free([]).tolist() == world.is_free(np.empty((0, 2), int)).tolist() == []
+    assert world.is_free((2**70, 0)) is False
+    for wrong in ("ab", 3, None, (0.5, 1), (1, 2, 3), [(0, 1), (2,)], np.zeros((2, 2)), np.zeros((2, 3), int)):
+        with pytest.raises(tb.ProblemError, match="cells are two whole numbers"):
+            world.is_free(wrong)
+
+
 def test_state_numbers_and_points_are_inverse() -> None:
     world = tb.Grid(np.ones((4, 7)))
     every = list(itertools.product(range(4), range(7)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import resource
 import sys
 import weakref
@@ -304,7 +306,7 @@ def test_the_pool_gives_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
     world.spare.clear()
     agents = [tb.agent("tba*", world, (0, 0), (699, 699), budget=10**6) for _ in range(4)]
     before = resident()
-    monkeypatch.setattr(workspace, "_KEPT_MOST", 0)
+    monkeypatch.setattr(workspace, "_KEPT_TOGETHER", 0)
     monkeypatch.setattr(workspace, "_KEPT_LEAST", 1 << 16)
     for agent in agents:
         agent.run()
@@ -415,6 +417,22 @@ def test_a_world_is_freed_with_its_last_reference() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_a_world_that_is_saved_leaves_its_pool_behind() -> None:
+    world = tb.Grid(np.ones((9, 9), bool))
+    agent = tb.agent("tb-wa*", world, (0, 0), (8, 8), budget=3)
+    assert agent.run(2).result().moves == 2
+    tb.solve(world, (0, 0), (4, 4), "tb-wa*", budget=3)
+    assert len(world.spare) == 1
+    for other in (pickle.loads(pickle.dumps(world)), copy.deepcopy(world)):
+        assert other.spare == []
+        assert tb.solve(other, (0, 0), (8, 8), "tb-wa*", budget=3).moves == 8
+        assert len(other.spare) == 1
+    room = pickle.loads(pickle.dumps(Room([Part(5000)])))
+    room.arrays[0][:] = 3
+    room.give_back([0])
+    assert (room.arrays[0] == 3).all()
 
 
 def test_a_finished_agent_gives_its_arrays_back() -> None:

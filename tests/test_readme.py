@@ -73,8 +73,8 @@ def test_the_parts_of_the_benchmark_that_need_no_other_library_run(monkeypatch: 
 
 
 @COMPILED_ONLY
-@pytest.mark.parametrize("script", sorted(README.parent.glob("examples/*.py")), ids=lambda path: path.name)
-def test_every_example_runs(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("script", [README.parent / "examples" / "new_walls.py"], ids=lambda path: path.name)
+def test_the_example_without_a_window_runs(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(script.read_text(encoding="utf-8"), script.name, "exec"), {"__name__": "__main__"})
     said = capsys.readouterr().out
     assert "units arrived" in said

@@ -22,6 +22,7 @@ _HOMES = {
     "RandomChanges": "worlds.changes",
     "regions": "worlds.abstraction",
     "generate": "worlds.generate",
+    "DistanceField": "fields",
     "DepthTree": "databases.depth_trees",
     "SubgoalDatabase": "databases.subgoals",
     "load_database": "databases.library",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from .databases.subgoals import SubgoalDatabase
     from .episode import Agent, agent, converge, solve, validate
     from .errors import DatabaseError, Error, MapError, MoveError, ProblemError, SpecError, WorldError
+    from .fields import DistanceField
     from .fleet import Fleet, FleetStats
     from .scenarios import Problem, Scenario, problems
     from .worlds import generate

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from copy import deepcopy
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -15,7 +17,9 @@ from .budget import UNLIMITED, Budget, countable
 from .errors import Error, MoveError, ProblemError, SpecError, WorldError, check_world
 from .kernels import loop
 from .kernels.layout import COUNTS
+from .kernels.memory import Piece
 from .kernels.paths import walk
+from .kernels.saving import Savable
 from .kernels.shortest_paths import count_non_optimal, tree_from
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import Workspace, book_of, new_record, place_in
@@ -35,6 +39,7 @@ _STAND_IN = REGISTRY["a*"]
 _POSITION, _STATE, _MOVES, _TICKS, _DECIDING = (
     place_in(loop.EPISODE, name) for name in ("position", "status", "moves", "ticks", "deciding")
 )
+_OF_THE_PROCESS = ("_hands", "_clock", "_book", "_loop", "_release")  # not saved, but made anew
 # Fields of a record that outlast a trial.
 _SETTINGS = ("goal", "moves_per_decision", "limit", "time_limit", "move_limit", "weight")
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
@@ -67,6 +72,33 @@ class Diary:
     def first(self, count: int) -> np.ndarray:
         """The first ``count`` entries, as an array of their own."""
         return np.concatenate([*self._full, self.page[: max(0, count - self.begins)]])[:count]
+
+    def until(self, written: int) -> Diary:
+        """The same to be saved, up to what is ``written``."""
+        same = Diary.__new__(Diary)
+        same.__dict__.update(self.__dict__)
+        same.page = Piece(self.page, np.s_[: max(0, written - self.begins)])  # type: ignore[assignment]
+        return same
+
+
+class _Books(NamedTuple):
+    """What is left of the state of an algorithm whose arrays others have."""
+
+    counts: np.ndarray
+    route: np.ndarray
+    plan: np.ndarray
+
+
+class _Retired:
+    """What is left of a planner that gave its arrays back, after loading. It makes no further trial: a new one does."""
+
+    def __init__(self, planner: Any) -> None:
+        self.state = _Books(planner.state.counts, np.zeros(1, np.int64), np.zeros(2, np.int64))
+        self._details = planner.details() if hasattr(planner, "details") else {}
+
+    def details(self) -> dict[str, Any]:
+        """As the planner told."""
+        return dict(self._details)
 
 
 P = ParamSpec("P")
@@ -106,8 +138,12 @@ def _give_back(planner: Any, hands: dict[int, int]) -> None:
         planner.release()
 
 
-class Agent:
+class Agent(Savable):
     """An agent that moves when told to. Make one with :func:`timebound.agent`.
+
+    It can be saved with ``pickle`` between two steps, and goes on after loading as if nothing had been (see
+    ``docs/saving.md``). ``copy.copy`` gives another agent in the same world, ``copy.deepcopy`` one in a world of its
+    own.
 
     >>> import timebound as tb
     >>> world = tb.Grid([[1, 1, 1]])
@@ -157,7 +193,6 @@ class Agent:
         self._retargeted = self._placed = 0
         self._begins = 0  # the number of the state in the trail where it was last put
         self._record = new_record(loop.EPISODE)
-        self._book = book_of(self._record)
         self._record["position"], self._record["goal"] = here, there
         self._record["moves_per_decision"] = commit
         self._record["status"] = loop.REACHED if here == there else loop.ACTIVE
@@ -165,6 +200,34 @@ class Agent:
         time_limit = self.budget.milliseconds
         self._record["time_limit"] = max(1, round(time_limit * 1e6)) if time_limit is not None else 0
         self._record["move_limit"] = int(move_limit) if move_limit is not None else UNLIMITED
+        self._begin_books()
+
+    def __copy__(self) -> Agent:
+        return deepcopy(self, {id(self.world): self.world})
+
+    @_one_thread
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what a process has of its own."""
+        state = {name: value for name, value in self.__dict__.items() if name not in _OF_THE_PROCESS}
+        lent = self._release.alive
+        if not lent and not hasattr(self._planner, "restart"):
+            state["_planner"] = _Retired(self._planner)
+        trail, spent = self._trail.until(self.moves + 1), self._spent.until(self.ticks)
+        return {**state, "_trail": trail, "_spent": spent, "lent": lent}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        lent = state.pop("lent")
+        self.__dict__.update(state)
+        self._hands, self._clock = {}, new_clock()
+        self._begin_books()
+        if self._record["time_limit"][0]:  # a deadline is of the clock of its process
+            self._record["deadline"] = time.perf_counter_ns() + self._record["time_limit"]
+        self._release = weakref.finalize(self, _give_back, self._planner, self._hands)
+        if not lent:
+            self._release.detach()
+
+    def _begin_books(self) -> None:
+        self._book = book_of(self._record)
         self._loop = loop.Alone(self._view, self._record, UNLIMITED)
 
     def _borrow(self, goal: int, counts: Any = None) -> None:
@@ -274,7 +337,7 @@ class Agent:
             way = planner.ahead(self._view, here) if tells else state.route[state.plan[0] : state.plan[1]].copy()
             if self._proved == self.world.changes.edited[0]:
                 certain = len(way) if hasattr(planner, "sure") and planner.sure(self._view, here) else pending
-        most = min(len(way) if likely else certain, self._move_limit - self.moves)
+        most = min(len(way) if likely else certain, int(self._record["move_limit"][0]) - self.moves)
         return self.world.points_of(way[:most])
 
     def step(self) -> Any:

@@ -12,6 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +21,12 @@ import numpy as np
 from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
 from .errors import Error, ProblemError, SpecError, at_least, check_world, is_number
+from .fields import DistanceField
 from .kernels import loop
+from .kernels.distance_field import NOWHERE
+from .kernels.herds import carry, follow
 from .kernels.jit import COMPILED
-from .kernels.memory import Neighbours
+from .kernels.memory import Neighbours, Piece
 from .kernels.native import Kind, Shelf, kind_of
 from .kernels.priority_inheritance import (
     FIXED,
@@ -34,6 +38,7 @@ from .kernels.priority_inheritance import (
     new_units,
     raise_priorities,
 )
+from .kernels.saving import Savable
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import new_record
 from .text import shown
@@ -55,6 +60,7 @@ _WAKES = 64  # agents that may begin to search again in one tick, after an edit:
 _TIMED = 4096  # ticks whose durations are kept
 _IN_PYTHON = 40_000  # nanoseconds of a frame that are kept for what is done before and after the kernels
 _MOST_WEIGHT = 1000
+_OF_THE_PROCESS = ("_pool", "_tools", "_end")  # not saved, but made anew
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
 _FEW = 64  # agents that one thread serves faster than two
@@ -84,10 +90,7 @@ class _Crew:
         self.number = number
         self.least = least  # expansions that each of them asks for in a tick
         self.view = view
-        self.views = Shelf(kind_of(view))
-        self.views.put(0, view)
-        self.shelf = Shelf(kind, 16)
-        self.run = loop.runner(self.views.kind, kind)
+        self._open_shelf(kind, 16)
         self.free = list(range(15, -1, -1))  # seats
         self.order = np.zeros(16, np.int64)  # agents, in the order of their turns
         self.members = 0  # of ``order``; some may have left since
@@ -97,6 +100,21 @@ class _Crew:
         self.credit = 0  # expansions saved up, in fixed point
         self.weights = 0  # of those on their way
         self.heaviest = 1
+
+    def _open_shelf(self, kind: Kind, rows: int) -> None:
+        self.views = Shelf(kind_of(self.view))
+        self.views.put(0, self.view)
+        self.shelf = Shelf(kind, rows)
+        self.run = loop.runner(self.views.kind, kind)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is on the shelves: addresses are those of a process."""
+        state = {name: value for name, value in self.__dict__.items() if name not in ("views", "shelf", "run")}
+        return {**state, "shelf": (self.shelf.kind, len(self.shelf.rows))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open_shelf(*state["shelf"])
 
     @property
     def rows(self) -> tuple[Any, ...]:
@@ -143,7 +161,32 @@ class _Crew:
         self.cursor = self.cursor % self.members if self.members else 0
 
 
-class Fleet:
+class _Herd:
+    """Agents with one goal that share one field (``spec="field"``): each tick tells all of them where to step."""
+
+    def __init__(self, number: int, field: DistanceField) -> None:
+        self.number = number  # below that of any crew
+        self.field = field
+        self._members: dict[int, None] = {}
+        self._listed: np.ndarray | None = None
+
+    def join(self, k: int) -> None:
+        self._members[k] = None
+        self._listed = None
+
+    def leave(self, k: int) -> None:
+        del self._members[k]
+        self._listed = None
+
+    @property
+    def members(self) -> np.ndarray:
+        """The agents, in the order in which they came."""
+        if self._listed is None:
+            self._listed = np.fromiter(self._members, np.int64, len(self._members))
+        return self._listed
+
+
+class Fleet(Savable):
     """Many agents in one world, under one budget per frame.
 
     ``frame_ms`` is what a tick may take, in milliseconds; ``frame_expansions`` what all agents together may expand in
@@ -192,8 +235,6 @@ class Fleet:
         self.frame_expansions = None if frame_expansions is None else countable("frame_expansions", frame_expansions)
         self._most = UNLIMITED if budget is None else countable("budget, the expansions of an agent per tick,", budget)
         self.threads = countable("threads", threads, 256)
-        self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
-        self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
         self._frame, self._turn = new_record(loop.FRAME), np.zeros(2, np.int64)
         if not isinstance(collisions, bool):
             raise SpecError(f"collisions is True or False, not {shown(collisions)}")
@@ -207,6 +248,8 @@ class Fleet:
         self._rows(64)
         self._count = 0  # rows that were ever used
         self._spare: list[int] = []  # rows of agents that were cancelled
+        self._herds: dict[int, _Herd] = {}  # by the state of their goal
+        self._herded = 0  # how many there have been
         self._planners: list[Any] = []
         self._neighbours = Neighbours()
         self._specs: list[tuple[Spec, Any]] = []  # with the database
@@ -218,8 +261,35 @@ class Fleet:
         self._times = np.zeros(_TIMED)
         self._late = self._expansions = self._last_expansions = self._moves = 0
         self._check(self.spec, database)
+        self._take_tools()
+
+    def _take_tools(self) -> None:
+        """What a process has of its own."""
+        self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
+        self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
         # Agents that are dropped with their fleet give their arrays back.
         self._end = weakref.finalize(self, _release_all, self._planners, self._pool)
+
+    # --- saving -------------------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Fleet:
+        return deepcopy(self, {id(self.world): self.world})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what a process has of its own; crews are named by where things lie in memory, so without names."""
+        state = {name: value for name, value in self.__dict__.items() if name not in _OF_THE_PROCESS}
+        times = Piece(self._times, np.s_[: min(self._number, _TIMED)])
+        return {**state, "_crews": list(self._crews.values()), "_times": times}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._crews = {(id(crew.view), crew.shelf.kind, crew.least): crew for crew in state["_crews"]}
+        self._take_tools()
+        # A deadline is of the clock of its process, and has passed.
+        self._episodes["deadline"] = np.minimum(self._episodes["deadline"], 1)
+        for k, (crew, planner) in enumerate(zip(self._crew_of, self._planners, strict=True)):
+            if crew is not None and planner is not None:
+                crew.shelf.put(int(self._seats[k]), planner.state)
 
     def _rows(self, rows: int) -> None:
         """Room for so many agents."""
@@ -287,7 +357,7 @@ class Fleet:
         episode["moves_per_decision"], episode["weight"] = 1, weight
         episode["limit"] = min(self._most, self.frame_expansions or UNLIMITED)
         episode["move_limit"] = UNLIMITED
-        episode["served"] = self._number
+        episode["served"], episode["crew"] = self._number, -1
         episode["status"] = loop.REACHED
         self._points[k] = self._point(start)
         if self._units is not None:
@@ -320,13 +390,26 @@ class Fleet:
             episode["status"] = loop.UNREACHABLE
             self._proved[k] = self.world.changes.edited[0]
             return
+        episode["status"] = loop.ACTIVE
+        if self._specs[k][0].algorithm.shares:
+            self._join_herd(k, goal)
+            return
         self._take_planner(k, goal)
         crew = self._crew_of[k]
         assert crew is not None
-        episode["status"] = loop.ACTIVE
         crew.active += 1
         crew.weights += int(episode["weight"][0])
         crew.heaviest = max(crew.heaviest, int(episode["weight"][0]))
+
+    def _join_herd(self, k: int, goal: int) -> None:
+        """Walk by the field that leads to the goal."""
+        herd = self._herds.get(goal)
+        if herd is None:
+            self._herded += 1
+            field = DistanceField(self.world, self.world.point_of(goal))
+            herd = self._herds[goal] = _Herd(-1 - self._herded, field)
+        herd.join(k)
+        self._episodes["crew"][k] = herd.number
 
     def _take_planner(self, k: int, goal: int) -> None:
         """A new planner for the agent, in the crew that it belongs to."""
@@ -371,6 +454,9 @@ class Fleet:
 
     def _retire(self, k: int) -> None:
         """The agent is not on its way any more: its arrays go to the next one."""
+        if self._episodes["crew"][k] < -1:
+            self._leave_herd(k)
+            return
         crew, planner = self._crew_of[k], self._planners[k]
         if planner is not None:
             self._planners[k] = None
@@ -380,9 +466,21 @@ class Fleet:
             crew.weights -= int(self._episodes["weight"][k])
             self._leave_seat(k)
 
+    def _leave_herd(self, k: int) -> None:
+        number = int(self._episodes["crew"][k])
+        goal, herd = next((goal, herd) for goal, herd in self._herds.items() if herd.number == number)
+        herd.leave(k)
+        self._episodes["crew"][k] = -1
+        if not len(herd.members):
+            del self._herds[goal]
+
+    def _on_way(self, k: int) -> bool:
+        """Whether the agent has a planner or a herd, and so must be retired before it gets another."""
+        return self._episodes["crew"][k] != -1
+
     def _check(self, spec: Spec, database: Any) -> None:
         """A SpecError if agents of this kind could not work here, or not within a frame."""
-        if not spec.algorithm.real_time:
+        if not spec.algorithm.real_time and not spec.algorithm.shares:
             raise SpecError(
                 f"{spec.algorithm.name} plans whole paths; a fleet takes real-time algorithms such as tb-wa*"
             )
@@ -451,10 +549,13 @@ class Fleet:
         faults: list[str] = []
         try:
             changes.enter(self)
+            self._last_expansions = self._grow_fields(began)
             if self.frame_expansions is not None:
-                self._last_expansions = self._spend(self.frame_expansions, faults)
+                self._last_expansions += self._spend(self.frame_expansions - self._last_expansions, faults)
             else:
-                self._last_expansions = self._hurry(began, faults)
+                self._last_expansions += self._hurry(began, faults)
+            for herd in list(self._herds.values()):
+                self._follow(herd)
             if self.collisions:
                 self._make_way()
         finally:
@@ -471,6 +572,40 @@ class Fleet:
         if faults:
             raise AssertionError("; ".join(faults))
         return moved
+
+    def _grow_fields(self, began: int) -> int:
+        """Let the fields of herds grow, each by the part of the frame that its agents have. Returns the expansions."""
+        if not self._herds:
+            return 0
+        growing = [herd for herd in self._herds.values() if not herd.field.done]
+        members = sum(len(herd.members) for herd in self._herds.values())
+        total, weights = 0, sum(crew.weights for crew in self._crews.values()) + members
+        for n, herd in enumerate(growing):
+            if self.frame_expansions is not None:
+                # However many there are, each has its turn to grow by at least one state.
+                part = max(self.frame_expansions * len(herd.members) // weights, n == self._number % len(growing))
+                part = min(part, self.frame_expansions - total)
+                total += herd.field.grow(part) if part else 0
+            else:
+                assert self.frame_ms is not None
+                part_ms = 0.8 * self.frame_ms * max(len(herd.members) / weights, 1 / (20 * len(growing)))
+                total += herd.field.grow(Budget(milliseconds=part_ms))
+        return total
+
+    def _follow(self, herd: _Herd) -> None:
+        """Let the agents of a herd step downhill."""
+        members = herd.members
+        steps = herd.field.following(self._episodes["position"][members])
+        self._noted[0] = 0
+        told = members, steps, NOWHERE, *self._seen, self._noted, self._number, self.collisions
+        follow(self.world.view, self._episodes, *told)
+        self._dismiss()
+
+    def _dismiss(self) -> None:
+        """Those who were noted are not on their way any more."""
+        for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
+            self._proved[k] = self.world.changes.edited[0]
+            self._retire(k)
 
     def _spend(self, frame: int, faults: list[str]) -> int:
         """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts.
@@ -618,9 +753,13 @@ class Fleet:
                 self._retire(k)
                 if self._episodes["outcome"][k] == loop.GROW_ALGORITHM:
                     self._set_out(k)
+        for herd in list(self._herds.values()):
+            self._noted[0] = 0
+            carry(self.world.view, self._episodes, herd.members, units.next, *self._seen, self._noted)
+            self._dismiss()
         # Who had arrived and is pushed aside wants to go back.
         after = units.next[:n]
-        pushed = np.flatnonzero((fields["crew"] < 0) & (after >= 0) & (after != fields["position"]))
+        pushed = np.flatnonzero((fields["crew"] == -1) & (after >= 0) & (after != fields["position"]))
         for k in pushed.tolist():
             self._moved[k] = True
             self._episodes["position"][k] = after[k]
@@ -682,7 +821,15 @@ class Fleet:
         self._hear_of_edits()
         walking = self._episodes["status"][names] == loop.ACTIVE
         crews = self._episodes["crew"][names]
-        for number in np.unique(crews[walking]).tolist():
+        for number in np.unique(crews[walking & (crews < -1)]).tolist():
+            mine = np.flatnonzero(crews == number)
+            if places is None:
+                walking[mine] = self._send_herd(number, names[mine], there[mine])
+            else:
+                self._episodes["position"][names[mine]] = here[mine]
+                self._points[names[mine]] = [self._point(int(state)) for state in here[mine]]
+                walking[mine] = here[mine] != there[mine]
+        for number in np.unique(crews[walking & (crews >= 0)]).tolist():
             crew = next(one for one in self._crews.values() if one.number == number)
             mine = np.flatnonzero(walking & (crews == number))
             if goals is not None and self.world.goal_views:
@@ -702,20 +849,42 @@ class Fleet:
                 self._retire(k)
                 self._set_out(k)
             for k in ends[0][self._episodes["status"][ends[0]] == loop.REACHED].tolist():
-                if self._planners[k] is not None:
+                if self._on_way(k):
                     self._retire(k)
         for n in np.flatnonzero(~walking).tolist():
             k = agents[n]
-            if self._planners[k] is not None:
+            if self._on_way(k):
                 self._retire(k)
             self._episodes["position"][k], self._episodes["goal"][k] = here[n], there[n]
             self._points[k] = self._point(int(here[n]))
             self._set_out(k)
 
+    def _send_herd(self, number: int, agents: np.ndarray, goals: np.ndarray) -> bool:
+        """Let a herd follow its goal, if all of it goes to one that no other herd has: its field serves it meanwhile.
+
+        False: they are to go one by one.
+        """
+        was, herd = next((goal, herd) for goal, herd in self._herds.items() if herd.number == number)
+        goal = int(goals[0])
+        if (goals != goal).any() or len(agents) < len(herd.members) or not self.world.is_open(goal):
+            return False
+        if goal == was:
+            return True
+        if goal in self._herds:
+            return False
+        del self._herds[was]
+        self._herds[goal] = herd
+        herd.field.retarget(self.world.point_of(goal))
+        self._episodes["goal"][agents] = goal
+        for k in agents[self._episodes["position"][agents] == goal].tolist():
+            self._episodes["status"][k] = loop.REACHED
+            self._retire(k)
+        return True
+
     def cancel(self, ids: Any) -> None:
         """Take agents out of the fleet; their ids are free for others."""
         for k in self._agents(ids):
-            if self._planners[k] is not None:
+            if self._on_way(k):
                 self._retire(k)
             self._episodes["status"][k] = _CANCELLED
             self._spare.append(k)
@@ -761,7 +930,8 @@ class Fleet:
     def active(self) -> int:
         """How many agents are on their way."""
         self._hear_of_edits()
-        return sum(crew.active for crew in self._crews.values()) + len(self._wakes)
+        herded = sum(len(herd.members) for herd in self._herds.values())
+        return sum(crew.active for crew in self._crews.values()) + herded + len(self._wakes)
 
     def status(self, agent: int) -> str:
         """``active``, ``reached``, ``unreachable`` (in the world as it is now) or ``cancelled``."""

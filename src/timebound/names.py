@@ -56,6 +56,10 @@ SAME = {
     "uniform cost": "dijkstra",
     "uniform cost search": "dijkstra",
     "iterative deepening a*": "ida*",
+    "dijkstra map": "field",
+    "flow field": "field",
+    "distance field": "field",
+    "vector field": "field",
 }
 
 _REPLANS = ("rtb-wa*", "it too keeps its search when the map changes, and begins anew only when an edit matters")
@@ -136,8 +140,6 @@ FAMOUS = {
     "contraction hierarchies": _FASTER_ROADS,
     "bellman-ford": _FROM_ONE,
     "floyd-warshall": _FROM_ONE,
-    "flow field": _FROM_ONE,
-    "dijkstra map": _FROM_ONE,
     "rrt": _SAMPLES,
     "prm": _SAMPLES,
     "cbs": _MANY,

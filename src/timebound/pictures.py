@@ -1,4 +1,4 @@
-"""Pictures of maps with paths, and of how algorithms trade search for path quality. Needs Pillow.
+"""Pictures of maps with paths and with crowds, and of how algorithms trade search for path quality. Needs Pillow.
 
 Everything is drawn at twice its size and then halved: lines come out smooth, and cells stay crisp because they are a
 whole number of pixels. Colours are those of Okabe and Ito, which people with any kind of colour vision can tell
@@ -21,7 +21,7 @@ from .errors import Error, MoveError, WorldError, at_least
 if TYPE_CHECKING:
     from .worlds.grid import Grid
 
-__all__ = ["draw", "draw_regions", "require", "save", "scatter"]
+__all__ = ["draw", "draw_crowd", "draw_film", "draw_regions", "require", "save", "save_film", "scatter"]
 
 WALL = (58, 61, 68)
 FREE = (246, 245, 241)
@@ -34,6 +34,9 @@ TINTS = (
     (166, 206, 227), (253, 208, 142), (178, 223, 169), (244, 177, 174),
     (212, 196, 226), (250, 241, 158), (222, 196, 166), (205, 225, 219),
 )  # fmt: skip
+UNIT = (20, 33, 61)
+BUSY = (230, 130, 40)  # where most have been
+_CROWDED = ((58, 134, 255), (32, 90, 200), (22, 60, 150), UNIT)  # one unit in a pixel, two, four, eight or more
 _DASHES = ((1.0, 0.0), (2.5, 1.5), (1.0, 1.0))  # drawn and left out, in line widths
 _FINE = 2  # how much larger everything is drawn at first
 
@@ -71,14 +74,9 @@ def draw(
     """
     Image, ImageDraw, _ = require()
     at_least(16, size, "a picture's size is a whole number of pixels", 20_000)
-    if not hasattr(world, "costs"):
-        raise WorldError(f"only grids can be drawn, not {type(world).__name__}; tb.Grid(array) makes one of an array")
+    width, height, zoom = _scaled(world, size)
     named = {name: np.asarray(path).reshape(-1, 2) for name, path in (paths or {}).items()}
     rows, cols = world.shape
-    zoom = size / max(rows, cols)
-    if zoom >= 1:
-        zoom = float(math.floor(zoom))
-    width, height = max(1, round(cols * zoom)), max(1, round(rows * zoom))
     ground = Image.fromarray(_ground(world))
     way = Image.Resampling.NEAREST if zoom >= 1 else Image.Resampling.BOX
     canvas = ground.resize((width * _FINE, height * _FINE), way)
@@ -271,6 +269,108 @@ def _font(size: int) -> Any:
         return ImageFont.load_default(size)
     except (TypeError, OSError, ImportError):  # Pillow 10.0, or one without FreeType: small letters, but letters
         return ImageFont.load_default()
+
+
+# ---------------------------------------------------------------------------------------------- crowds
+
+
+def draw_crowd(
+    world: Grid,
+    places: np.ndarray,
+    *,
+    visits: np.ndarray | None = None,
+    trails: Sequence[np.ndarray] = (),
+    caption: str = "",
+    size: int = 960,
+) -> Any:
+    """A picture of a grid with units at ``places`` (n x 2), each a dot.
+
+    ``visits`` (how often someone was in each cell) warms the ground, by its logarithm; ``trails`` are ways to draw as
+    lines, and a ring marks where each of them ends.
+    """
+    Image, ImageDraw, _ = require()
+    at_least(16, size, "a picture's size is a whole number of pixels", 20_000)
+    width, height, zoom = _scaled(world, size)
+    ground = _ground(world).astype(float)
+    if visits is not None and visits.max(initial=0) > 0:
+        heat = np.log1p(visits) / np.log1p(visits.max())
+        ground += np.where(world.free, 0.8 * heat, 0.0)[:, :, None] * (np.asarray(BUSY, float) - ground)
+    way = Image.Resampling.NEAREST if zoom >= 1 else Image.Resampling.BOX
+    canvas = Image.fromarray(ground.astype(np.uint8)).resize((width * _FINE, height * _FINE), way)
+    pen = ImageDraw.Draw(canvas)
+    scale = np.array([width * _FINE / world.shape[1], height * _FINE / world.shape[0]])
+    for k, trail in enumerate(trails):
+        spots = [(x, y) for x, y in ((np.asarray(trail)[:, ::-1] + 0.5) * scale).tolist()]
+        _line(pen, spots, _style(k), max(2.0, min(zoom / 4, 5.0)) * _FINE)
+    reach = max(0.75, min(zoom * 0.36, 8.0)) * _FINE
+    for x, y in ((np.asarray(places).reshape(-1, 2)[:, ::-1] + 0.5) * scale).tolist():
+        pen.ellipse((x - reach, y - reach, x + reach, y + reach), fill=UNIT)
+    for k, trail in enumerate(trails):
+        x, y = ((np.asarray(trail)[-1, ::-1] + 0.5) * scale).tolist()
+        ring = reach + 4 * _FINE
+        pen.ellipse((x - ring, y - ring, x + ring, y + ring), outline=_style(k)[0], width=2 * _FINE)
+    picture = canvas.resize((width, height), Image.Resampling.BOX)
+    if not caption:
+        return picture
+    font = _font(15 * _FINE)
+    wide = max(width, math.ceil(font.getlength(caption) / _FINE) + 24)
+    strip = Image.new("RGB", (wide * _FINE, 34 * _FINE), PAPER)
+    ImageDraw.Draw(strip).text((12 * _FINE, 17 * _FINE), caption, fill=INK, font=font, anchor="lm")
+    whole = Image.new("RGB", (wide, height + 34), PAPER)
+    whole.paste(picture, ((wide - width) // 2, 0))
+    whole.paste(strip.resize((wide, 34), Image.Resampling.BOX), (0, height))
+    return whole
+
+
+def draw_film(world: Grid, film: Sequence[np.ndarray], *, size: int = 512) -> list[Any]:
+    """Small pictures of a grid, one for each entry of ``film``, in which every unit is a spot; see ``save_film``."""
+    Image, _, _ = require()
+    at_least(16, size, "a picture's size is a whole number of pixels", 20_000)
+    width, height, zoom = _scaled(world, size)
+    way = Image.Resampling.NEAREST if zoom >= 1 else Image.Resampling.BOX
+    ground = Image.fromarray(_ground(world)).resize((width, height), way).quantize(32)
+    colours = (ground.getpalette() or [])[: 3 * 32]
+    colours += [0] * (3 * 32 - len(colours)) + [part for colour in _CROWDED for part in colour]
+    base = np.asarray(ground)
+    # A spot is a cell, but for a line between cells where they are large enough to show one.
+    side = max(1, math.floor(zoom) - (zoom >= 3))
+    pictures = []
+    for places in film:
+        units = np.zeros((height + side, width + side), np.int64)
+        corner = np.asarray(places) * (height / world.shape[0], width / world.shape[1])
+        rows, cols = corner.astype(np.int64).T
+        for below in range(side):
+            for beside in range(side):
+                np.add.at(units, (rows + below, cols + beside), 1)
+        units = units[:height, :width]
+        shade = 32 + np.minimum(np.log2(np.maximum(units, 1)).astype(np.int64), len(_CROWDED) - 1)
+        picture = Image.fromarray(np.where(units > 0, shade, base).astype(np.uint8))
+        picture.putpalette(colours)
+        pictures.append(picture)
+    return pictures
+
+
+def save_film(pictures: Sequence[Any], path: str | Path, *, milliseconds: int = 60) -> None:
+    """Write pictures as a GIF file that shows each of them for so long, whole or not at all."""
+    if Path(path).suffix.lower() != ".gif":
+        raise Error(f"films are .gif files, so the name ends in .gif, not {path}")
+    if not pictures:
+        raise Error("there is nothing to show: a film needs at least one picture")
+    with replaced(path) as beside:
+        pictures[0].save(
+            beside, format="GIF", save_all=True, append_images=list(pictures[1:]), duration=milliseconds, loop=0
+        )
+
+
+def _scaled(world: Grid, size: int) -> tuple[int, int, float]:
+    """How wide and high a picture of a grid is, and what it is enlarged by: a whole number, or less than 1."""
+    if not hasattr(world, "costs"):
+        raise WorldError(f"only grids can be drawn, not {type(world).__name__}; tb.Grid(array) makes one of an array")
+    rows, cols = world.shape
+    zoom = size / max(rows, cols)
+    if zoom >= 1:
+        zoom = float(math.floor(zoom))
+    return max(1, round(cols * zoom)), max(1, round(rows * zoom)), zoom
 
 
 # ---------------------------------------------------------------------------------------------- charts

@@ -17,6 +17,7 @@ from .algorithms import REGISTRY, Algorithm, Spec
 from .budget import Budget
 from .episode import Agent, solve, validate
 from .errors import SpecError
+from .fields import DistanceField
 from .kernels.jit import on_compile
 from .scenarios import problems
 from .worlds.graph import Graph
@@ -123,7 +124,17 @@ def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str,
                             database=database,
                         ),
                     )
+        if world.undirected and world.table != "hashed":
+            yield f"{kind}: distance field", lambda: _field(world, start, goal)  # noqa: B023
         yield f"{kind}: check and draw problems", lambda: _rest(world, start, goal)  # noqa: B023
+
+
+def _field(world: World, start: Any, goal: Any) -> None:
+    field = DistanceField(world, goal)
+    field.grow()
+    field.steps([start])
+    field.path(start)
+    _ = field.distances
 
 
 def _rest(world: World, start: Any, goal: Any) -> None:

@@ -30,6 +30,7 @@ FILES = (
     "d_lrta_star",
     "pra_star",
     "pr_lrta_star",
+    "field",
 )
 
 REGISTRY = Catalogue(

@@ -49,6 +49,20 @@ class AgentCenteredPlanner:
             "plan": zeros(2),
         }
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what belongs to others, and is found again there."""
+        blank = dict.fromkeys(self._of_others(), None)
+        saved = {name: value for name, value in self.__dict__.items() if name != "_common"}
+        return {**saved, "state": self.state._replace(**blank)}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        self.state = self.state._replace(**self._of_others())
+
+    def _of_others(self) -> dict[str, Any]:
+        """Fields of the state that are not saved with the agent, each with what belongs there."""
+        return {}
+
     def _no_values(self) -> LearnedValues:
         """An empty table: small, or with a place for every page if a tick has no time to let it grow."""
         bits = _PAGE_BITS if self._states else 0

@@ -27,6 +27,7 @@ from ..kernels.following import trace_limit, write_route
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, PAUSED, RUNNING, WEIGHT_MAX
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.new_goals import keep_course, turn_to
+from ..kernels.saving import keeps
 from ..kernels.tables import state_of
 from ..kernels.ticks import Tick
 from ..kernels.views import edits, one_goal
@@ -111,6 +112,10 @@ def _displaced(agent, world, s):
     agent.plan[0] = agent.route.shape[0]
     agent.plan[1] = agent.plan[0]
     return True
+
+
+# A path is written from the end of its array.
+keeps(CompleteSearch, route=lambda agent: np.s_[int(agent.plan[0]) :])
 
 
 class BestFirstPlanner:

@@ -67,6 +67,7 @@ from ..kernels.lookahead import Space, best_on_frontier, breadth_first, new_spac
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import lacks_room, zeros
 from ..kernels.pattern_tables import PatternTable, intermediate_goal, region_of
+from ..kernels.saving import keeps
 from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, renew, word_of, write
 from ..kernels.ticks import Tick
 from ..kernels.views import VECTOR, GraphView, edits
@@ -271,6 +272,9 @@ def lrta_star(algorithm, world, s, tick):
     return one_step(algorithm, there)
 
 
+keeps(DynamicControl, route=lambda agent: np.s_[:1])
+
+
 class DynamicControlPlanner(AgentCenteredPlanner):
     """The Python half."""
 
@@ -290,6 +294,7 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         load_growth()
         depth, subgoals = switches[0], switches[1] == "pdb"
         self._world, self._digest = world, None
+        self._database = database
         patterns = no_patterns()
         if depth == "pdb" or subgoals:
             PATTERNS.check("d-lrta*", database, world)
@@ -313,6 +318,10 @@ class DynamicControlPlanner(AgentCenteredPlanner):
             route=zeros(slots),
             **self._common,
         )
+
+    def _of_others(self) -> dict[str, Any]:
+        """The patterns are the database's."""
+        return {"patterns": self._database.patterns} if self._digest else {}
 
     def enlarge(self) -> None:
         """As for every learner; and for what comes with intermediate goals."""

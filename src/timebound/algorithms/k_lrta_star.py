@@ -58,6 +58,7 @@ from ..kernels.learning_rules import (
 from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.memory import lacks_room, zeros
+from ..kernels.saving import keeps
 from ..kernels.ticks import Tick
 from ..kernels.views import edits, widest
 from ..kernels.workspace import new_record
@@ -204,6 +205,10 @@ def _displaced(algorithm, world, s):
     drop_lookahead(algorithm)
     algorithm.plan[0] = algorithm.plan[1]
     return True
+
+
+# A plan is written from the end of its array.
+keeps(LocalSearch, route=lambda agent: np.s_[int(agent.plan[0]) : int(agent.plan[1])])
 
 
 class LocalSearchPlanner(AgentCenteredPlanner):

@@ -5,6 +5,7 @@ The algorithm, and where its plain version is, stands in ``knn_lrta_star``.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..databases.subgoals import SUBGOALS
@@ -49,6 +50,11 @@ class KnnPlanner(AgentCenteredPlanner):
         if isinstance(records, CoverageRecords):
             return borrowed_query(self._database.spare, self._candidates, len(records.cells))
         return new_nearest(self._candidates)
+
+    def _of_others(self) -> dict[str, Any]:
+        """The records are the database's, and room for queries that was given back is somebody else's."""
+        gone = {} if self._borrowed or isinstance(self.state.candidates, Nearest) else {"candidates": None}
+        return {"records": self._database.records, **gone}
 
     def release(self) -> None:
         """Room for queries goes back to the pool."""
@@ -108,6 +114,8 @@ def _make(
         return knn
     other = _OTHERS[otherwise]
     return OtherwisePlanner(world, knn, lambda to: other.make(world, to, budget, **other.settle({})))
+
+    return OtherwisePlanner(world, knn, partial(other.make, world, goal, budget, **other.settle({})))
 
 
 KNN_LRTA_STAR = Algorithm(

@@ -42,6 +42,7 @@ from ..kernels.learning_rules import SPACE, abandoned, drop_lookahead, hopeless,
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import zeros
+from ..kernels.saving import keeps
 from ..kernels.ticks import Tick
 from ..kernels.views import GraphView, GridView, TerrainView, widest
 from ..kernels.workspace import new_record
@@ -150,6 +151,9 @@ def _retarget(algorithm, world, s, goal, tick):
 def _displaced(algorithm, world, s):
     drop_lookahead(algorithm)
     return True
+
+
+keeps(Lrta, route=lambda agent: np.s_[:1])
 
 
 class LrtaPlanner(AgentCenteredPlanner):

@@ -54,6 +54,7 @@ from ..kernels.lookahead import LOOKING, Space, best_on_frontier, breadth_first,
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.memory import lacks_room, reserved
 from ..kernels.pattern_tables import PatternTable, intermediate_goal, region_of, stored_depth
+from ..kernels.saving import keeps
 from ..kernels.tables import state_of
 from ..kernels.ticks import Tick, late, pause_due, stride
 from ..kernels.views import GraphView, edits
@@ -341,7 +342,7 @@ def _refine(agent, world, s, tick):
 class Regions(NamedTuple):
     """A level of an abstraction as agents need it; they share it."""
 
-    abstraction: Abstraction
+    abstraction: Abstraction | None  # None after loading, if the world had others by then
     graph: Any  # of the regions
     level: int
     region: np.ndarray  # int32[states of the world]: the region of each
@@ -352,7 +353,11 @@ class Regions(NamedTuple):
 def regions_of(world: Any, level: int) -> Regions:
     """The regions of a world as it is now, at a level or at its highest."""
     number, abstraction = int(world.changes.edited[0]), Abstraction.of(world)
-    level = min(level, abstraction.height)
+    return _regions_at(abstraction, min(level, abstraction.height), number)
+
+
+def _regions_at(abstraction: Abstraction, level: int, number: int) -> Regions:
+    """The same for an abstraction that is up to date with so many edits."""
     kept = _kept.setdefault(abstraction, {})
     if level not in kept or kept[level][0] != number:
         graph = abstraction.world(level) if level > 0 else nowhere()
@@ -361,15 +366,15 @@ def regions_of(world: Any, level: int) -> Regions:
     return Regions(abstraction, *kept[level][1])
 
 
-def first_digest(world: Any, abstraction: Abstraction) -> str:
-    """Of the world that the regions got their numbers in; edits leave most of them as they are."""
-    if abstraction not in _numbered_in:
-        _numbered_in[abstraction] = world.digest if abstraction.fresh else ""
-    return _numbered_in[abstraction]
-
-
 _kept: WeakKeyDictionary[Abstraction, dict[int, tuple[int, Any]]] = WeakKeyDictionary()
-_numbered_in: WeakKeyDictionary[Abstraction, str] = WeakKeyDictionary()
+
+
+keeps(
+    PathRefinement,
+    marks=lambda agent: np.flatnonzero(agent.marks),
+    entered=lambda agent: np.flatnonzero(agent.entered),
+    route=lambda agent: np.s_[int(agent.plan[0]) :],
+)
 
 
 class PrLrtaPlanner(AgentCenteredPlanner):
@@ -411,6 +416,29 @@ class PrLrtaPlanner(AgentCenteredPlanner):
             route=route,
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The regions belong to the world: only whether they are those that it has now is saved."""
+        same = self._regions.abstraction is not None and self._regions.abstraction is Abstraction.kept(self._world)
+        heard = self.state.learner["edits"][0] == self._world.changes.edited[0] and not self.state.progress["stale"][0]
+        return {**super().__getstate__(), "_regions": (self._regions.level, same, bool(same and heard))}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        level, same, current = saved.pop("_regions")
+        found = Abstraction.kept(saved["_world"]) if same else None
+        if current and found is not None:
+            self._regions = _regions_at(found, level, int(saved["_world"].changes.edited[0]))
+        else:  # the first that it will do is to take the regions as they are then
+            none = np.zeros(1, np.int32)
+            self._regions = Regions(found, nowhere(), level, none, np.zeros(1, np.int64), none)
+        super().__setstate__(saved)
+
+    def _of_others(self) -> dict[str, Any]:
+        """What belongs to the level, and to the database; and room for A* that was given back."""
+        _, graph, _, region, middle, part = self._regions
+        gone = {"table": None, "queue": None} if self._workspace is None else {}
+        level = {"level": graph.view, "region": region, "middle": middle, "part": part}
+        return {**level, "patterns": self._patterns(), **gone}
+
     def _level_arrays(self) -> dict[str, Any]:
         """What belongs to the level as it is now."""
         _, graph, _, region, middle, part = self._regions
@@ -428,7 +456,8 @@ class PrLrtaPlanner(AgentCenteredPlanner):
 
     def _patterns(self) -> PatternTable:
         """The database, if its regions have the numbers that these have; otherwise an empty one."""
-        if self._looks_up and self._database.digest == first_digest(self._world, self._regions.abstraction):
+        numbered = self._regions.abstraction
+        if self._looks_up and numbered is not None and self._database.digest == numbered.first_digest():
             patterns: PatternTable = self._database.patterns
             return patterns
         return NO_PATTERNS

@@ -30,6 +30,7 @@ from ..kernels.following import trace_limit, write_route
 from ..kernels.jit import inlined
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, PAUSED, RUNNING
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
+from ..kernels.saving import keeps
 from ..kernels.tables import state_of
 from ..kernels.views import GraphView, degree, edits, successor
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
@@ -165,6 +166,14 @@ def _mark_corridor(agent, steps):
     return NEEDS_ROOM
 
 
+# A path is written from the end of its array.
+keeps(
+    PartialRefinement,
+    route=lambda agent: np.s_[int(agent.plan[0]) :],
+    marks=lambda agent: np.flatnonzero(agent.marks),
+)
+
+
 class PraPlanner:
     """The Python half: takes the levels one by one, and owns the arrays."""
 
@@ -190,6 +199,24 @@ class PraPlanner:
             route,
             np.full(2, len(route)),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what belongs to the regions of the world."""
+        blank: dict[str, Any] = {"level": None, "region": None}
+        return {**self.__dict__, "state": self.state._replace(**blank)}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        progress, top = self.state.progress, (self.state.ends.shape[1] - 1) // 2
+        level, abstraction = int(progress["level"][0]), Abstraction.kept(self._world)
+        graph, region = nowhere(), np.zeros(1, np.int32)
+        # What was planned in a world that has been edited since is not looked at again.
+        searched = progress["stage"][0] in (BEGIN, SEARCH, TRACE, DESCEND)
+        if abstraction is not None and searched and progress["edits"][0] == self._world.changes.edited[0]:
+            graph = abstraction.world(level) if level > 0 else graph
+            count = abstraction.world(level).states
+            region = abstraction.parents(level) if level < top else np.zeros(count, np.int32)
+        self.state = self.state._replace(level=graph.view, region=region)
 
     def enlarge(self) -> None:
         """Do what the stage says, or double whatever is full. Interrupted half-way, it is asked for again."""

@@ -35,12 +35,18 @@ class Algorithm:
     make: Callable[..., Planner]
     parameters: tuple[Parameter, ...] = ()
     real_time: bool = True
+    # Whether its agents share one distance field for each goal, which a fleet grows once for all of them.
+    shares: bool = False
     # What the algorithm cannot do, in words for the user, as a test of the world; None: nothing.
     refuses: Callable[[Any], str | None] | None = None
     # The same for ``unfit(world, budget, **parameters)``: what fits neither each other, nor the world, nor the budget.
     unfit: Callable[..., str | None] | None = None
     # What it looks things up in: ``make`` then also takes ``database=``, what tb.load_database gave.
     database: DatabaseKind | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It is saved by its name."""
+        return _named, (self.name,)
 
     def settle(self, given: dict[str, Any]) -> dict[str, Any]:
         """All parameters by name: those given, checked, and the defaults of the others."""
@@ -53,3 +59,13 @@ class Algorithm:
             name: parameter.parse(given[name], self.name) if name in given else parameter.default
             for name, parameter in known.items()
         }
+
+
+def _named(name: str) -> Algorithm:
+    """The algorithm that something was saved with."""
+    from . import REGISTRY
+
+    if name not in REGISTRY:
+        why = REGISTRY.failure(name) or "tb.register it, or install the package that has it, before loading"
+        raise SpecError(f"this was saved with the algorithm {shown(name)}, which is not known here; {why}")
+    return REGISTRY[name]

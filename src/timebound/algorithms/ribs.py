@@ -59,6 +59,7 @@ from ..kernels.marks import (
     strike_parent,
 )
 from ..kernels.memory import lacks_room, reserved
+from ..kernels.saving import keeps
 from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, renew
 from ..kernels.views import aim, degree, edits, estimate, locate, moved, successor, widest
 from ..kernels.workspace import new_record
@@ -248,6 +249,13 @@ def _leave_out(world, table, marks, u):
         n, c = successor(world, u, i)
         if c >= 0:
             strike_parent(marks, intern(table, n), number_of(world, i, n, u))
+
+
+keeps(
+    Ribs,
+    entered=lambda agent: np.s_[: int(agent.table.stamp[1])],
+    marks=lambda agent: np.s_[: int(agent.table.stamp[1])],
+)
 
 
 class RibsPlanner:

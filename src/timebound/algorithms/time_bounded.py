@@ -77,6 +77,7 @@ from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, R
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import zeros
 from ..kernels.new_goals import follow_goal, join, keep_course, turn_to
+from ..kernels.saving import keeps
 from ..kernels.tables import intern, state_of
 from ..kernels.ticks import Tick
 from ..kernels.views import aim, cost_between, edits, estimate, locate, one_goal
@@ -373,6 +374,13 @@ def _roundabout(agent, world, s, here):
     return back + forth > _ROUNDABOUT * least
 
 
+keeps(
+    TimeBounded,
+    paths=lambda agent: np.s_[:, int(agent.fronts.min()) :],
+    route=lambda agent: np.s_[int(agent.plan[0]) : int(agent.plan[1])],
+)
+
+
 class TimeBoundedPlanner:
     """The Python half: owns the arrays, lends them to the kernels, enlarges them when asked."""
 
@@ -423,6 +431,11 @@ class TimeBoundedPlanner:
             zeros(64),
             zeros(2),
         )
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        """A deadline is of the clock of its process, and has passed."""
+        self.__dict__.update(saved)
+        self.state.follow["deadline"] = np.minimum(self.state.follow["deadline"], 1)
 
     def enlarge(self) -> None:
         """Double whatever is full."""

@@ -22,7 +22,19 @@ from .parser import Nothing, Parser
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = ("solve", "bench", "compare", "reproduce", "prepare", "train-depth", "maps", "algorithms", "warmup", "demo")
+COMMANDS = (
+    "solve",
+    "bench",
+    "compare",
+    "reproduce",
+    "prepare",
+    "train-depth",
+    "crowd",
+    "maps",
+    "algorithms",
+    "warmup",
+    "demo",
+)
 """The files of commands, in the order in which help shows them."""
 
 

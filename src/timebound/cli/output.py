@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = [
     "SOLVED",
     "UNSOLVED",
     "Bar",
+    "Live",
     "check_exports",
     "check_output",
     "last_words",
@@ -63,6 +65,36 @@ class Bar:
         self._bar.update(done - self._bar.n)
 
 
+class Live:
+    """A few lines on stderr that are written over again and again, for a person at a terminal only."""
+
+    def __init__(self) -> None:
+        stream = sys.stderr
+        self.watched = stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+        self._lines = 0
+        self._shown = 0.0
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def __call__(self, text: Callable[[], str]) -> None:
+        """Show the text that is made, ten times a second at most."""
+        if self.watched and time.monotonic() - self._shown >= 0.1:
+            shown = printable(text(), keep="\n")
+            self.clear()
+            print(shown, file=sys.stderr, flush=True)
+            self._lines, self._shown = shown.count("\n") + 1, time.monotonic()
+
+    def clear(self) -> None:
+        """Take it off the screen."""
+        if self._lines:
+            print(f"\x1b[{self._lines}F\x1b[J", end="", file=sys.stderr, flush=True)
+            self._lines = 0
+
+
 def check_output(option: str, file: str | None, ending: str | None, *inputs: str) -> None:
     """Find out before the work, not after it, that its results have nowhere to go.
 
@@ -84,7 +116,7 @@ def check_output(option: str, file: str | None, ending: str | None, *inputs: str
             raise Error(f"cannot write {file}: permission denied")
     except (OSError, ValueError) as problem:  # too long a name, or a zero byte in it
         raise Error(f"cannot write {file}: {getattr(problem, 'strerror', None) or problem}") from None
-    if ending == ".png":
+    if ending in (".png", ".gif"):
         from ..pictures import require
 
         require()

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, SupportsIndex
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ..errors import DatabaseError, SpecError, nearest
+from ..kernels.saving import Savable
 from ..parameters import Parameter
 from ..text import shown
 from ..worlds.grid import Grid
+from . import files
 from .parts import Workshop
 
-__all__ = ["Database", "DatabaseKind", "Options", "rules_of"]
+__all__ = ["Database", "DatabaseKind", "Options", "Stored", "rules_of"]
 
 Options = dict[str, Any]  # what a database is made with, by name
 
@@ -42,6 +46,62 @@ class Database(Protocol):
     def summary(self) -> str: ...  # what is in it, in words for the user
     def remark(self) -> str | None: ...  # what else the user should know about it, if anything
     def facts(self) -> dict[str, Any]: ...  # the same for a program, as plain values by name
+
+
+class Stored(Savable):
+    """A database that is saved by its file: where that is, and the checksums of its content and of its map.
+
+    When it is loaded, the file must be there and be the same; or a database with these checksums must be open already,
+    from wherever. One that was made in memory is saved whole. Nothing in it can be written to, so a copy is itself.
+    """
+
+    digest: str
+    settings: dict[str, Any]
+    rules: tuple[Any, ...]
+    _file: tuple[str, str] | None = None
+
+    @classmethod
+    def of_arrays(
+        cls, digest: str, settings: dict[str, Any], rules: tuple[Any, ...], arrays: Mapping[str, np.ndarray]
+    ) -> Any:
+        """A database from the arrays of its file."""
+        raise NotImplementedError
+
+    def opened_from(self, path: str | Path, checksum: str) -> None:
+        """Remember the file."""
+        object.__setattr__(self, "_file", (str(Path(path).absolute()), checksum))
+        _opened[type(self), self.digest, checksum] = self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        if self._file is None:
+            return super().__reduce_ex__(protocol)
+        return _open_again, (type(self), *self._file, self.digest, self.settings, self.rules)
+
+
+_opened: WeakValueDictionary[tuple[type, str, str], Stored] = WeakValueDictionary()
+
+
+def _open_again(
+    kind: type[Stored], path: str, checksum: str, digest: str, settings: dict[str, Any], rules: tuple[Any, ...]
+) -> Stored:
+    there = _opened.get((kind, digest, checksum))
+    if there is not None:
+        return there
+    wanted = f"this was saved with the database {path}, whose checksum is {checksum}, for the map {digest}"
+    hint = "put that one back, or open it from where it is now with tb.load_database before loading"
+    try:
+        header, arrays = files.read(path)
+    except DatabaseError as problem:
+        raise DatabaseError(f"{wanted}, but {problem}; {hint}") from None
+    if (header["checksum"], header["world"], header["settings"]) != (checksum, digest, settings):
+        found = f"another one, whose checksum is {header['checksum']}, for the map {header['world']}"
+        raise DatabaseError(f"{wanted}, but by now the file is {found}; {hint}")
+    found_again: Stored = kind.of_arrays(digest, settings, rules, arrays)
+    found_again.opened_from(path, checksum)
+    return found_again
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..atomic import alone, file_named
 from ..errors import DatabaseError, SpecError, WorldError, at_least, check_world
 from ..workers import Progress, scheduler
 from . import files
-from .kinds import DatabaseKind, Options
+from .kinds import DatabaseKind, Options, Stored
 from .parts import Workshop, beside
 
 __all__ = ["build", "in_spec", "kind_for", "kinds", "load_database", "prepare", "users"]
@@ -149,4 +149,7 @@ def load_database(path: str | Path, world: Any) -> Any:
     wrong = kind.fault(world, header["settings"], arrays)
     if wrong is not None:
         raise DatabaseError(f"{path} is damaged: {wrong}; make it again with timebound prepare")
-    return kind.open(world, header["settings"], arrays)
+    database = kind.open(world, header["settings"], arrays)
+    if isinstance(database, Stored):
+        database.opened_from(path, header["checksum"])
+    return database

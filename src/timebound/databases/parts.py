@@ -12,7 +12,6 @@ import pickle
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -162,9 +161,18 @@ class _WorldCopy:
 def _world_copy(world: Any) -> _WorldCopy:
     if isinstance(world, Grid) and not world.terrain:
         return _WorldCopy(np.packbits(world.free).tobytes(), world.shape, tuple(sorted(world.rules.items())))
-    same = copy(world)
-    same.spare = []  # workspaces are as large as the world, and found anew there
-    return _WorldCopy(pickle.dumps(same))
+    return _WorldCopy(pickle.dumps(_Bare(world)))
+
+
+class _Bare:
+    """In the place of a world that is sent: it goes without its regions, which would be built there for nothing."""
+
+    def __init__(self, world: Any) -> None:
+        self._world = world
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        begun, version, state = self._world.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
+        return begun, version, {name: None if name == "regions" else part for name, part in state.items()}
 
 
 @lru_cache(maxsize=2)

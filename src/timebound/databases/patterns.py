@@ -49,7 +49,7 @@ from ..worlds import abstraction
 from ..worlds.abstraction import Abstraction
 from ..worlds.grid import Grid
 from .files import frozen
-from .kinds import DatabaseKind, Options, rules_of
+from .kinds import DatabaseKind, Options, Stored, rules_of
 from .parts import Part, Workshop
 
 __all__ = ["LEVEL_PATTERNS", "PATTERNS", "LevelPatternDatabase", "PatternDatabase", "Patterns"]
@@ -67,13 +67,20 @@ _CHECKED = 1 << 20  # entries looked at at a time
 
 
 @dataclass(frozen=True)
-class Patterns:
+class Patterns(Stored):
     """A pattern table for one world. ``tb.load_database(file, world)`` opens one; pass it as ``database=``."""
 
     digest: str
     patterns: PatternTable
     settings: dict[str, Any]
     rules: tuple[Any, ...]  # the size of the map, and how one may move on it
+
+    @classmethod
+    def of_arrays(
+        cls, digest: str, settings: dict[str, Any], rules: tuple[Any, ...], arrays: Mapping[str, np.ndarray]
+    ) -> Patterns:
+        """A database from the arrays of its file."""
+        return cls(digest, frozen(PatternTable(**arrays)), settings, rules)
 
     def __len__(self) -> int:
         return int(self.patterns.count[0])
@@ -423,7 +430,7 @@ def _within(depths: np.ndarray, cap: int) -> bool:
 
 
 def _open(kind: type[Patterns], world: Any, settings: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Patterns:
-    return kind(world.digest, frozen(PatternTable(**arrays)), settings, rules_of(world))
+    return kind.of_arrays(world.digest, settings, rules_of(world), arrays)
 
 
 # --- the two kinds ---------------------------------------------------------------------------------------------------

@@ -16,12 +16,13 @@ import numpy as np
 from ..errors import SpecError
 from ..kernels.coverage_records import CoverageRecords, no_coverage_records
 from ..kernels.subgoal_records import SubgoalRecords
+from ..kernels.workspace import Pool
 from ..parameters import Parameter
 from ..worlds.grid import Grid
 from .checks import fault
 from .coverage import covering
 from .files import frozen
-from .kinds import DatabaseKind, Options, rules_of
+from .kinds import DatabaseKind, Options, Stored, rules_of
 from .parts import Workshop
 from .random_paths import CLIMB_LIMIT, MODES, between_random_states
 
@@ -32,14 +33,21 @@ MANY, FEW = 10_000, 1_000  # records if nothing is said: random ones, and with c
 
 
 @dataclass(frozen=True)
-class SubgoalDatabase:
+class SubgoalDatabase(Stored):
     """Records for one world. ``tb.load_database(file, world)`` opens one; pass it as ``database=``."""
 
     digest: str
     records: SubgoalRecords | CoverageRecords
     settings: dict[str, Any]
     rules: tuple[Any, ...]  # the size of the map, and how one may move on it
-    spare: list[Any] = field(default_factory=list, compare=False, repr=False)  # room for queries: a pool
+    spare: list[Any] = field(default_factory=Pool, compare=False, repr=False)  # room for queries: a pool
+
+    @classmethod
+    def of_arrays(
+        cls, digest: str, settings: dict[str, Any], rules: tuple[Any, ...], arrays: Mapping[str, np.ndarray]
+    ) -> SubgoalDatabase:
+        """A database from the arrays of its file."""
+        return cls(digest, frozen(_form(settings)(**arrays)), settings, rules)
 
     @classmethod
     def empty(cls, world: Any, coverage: bool = False) -> SubgoalDatabase:
@@ -144,7 +152,7 @@ def _fault(world: Grid, settings: dict[str, Any], arrays: dict[str, np.ndarray])
 
 
 def _open(world: Any, settings: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> SubgoalDatabase:
-    return SubgoalDatabase(world.digest, frozen(_form(settings)(**arrays)), settings, rules_of(world))
+    return SubgoalDatabase.of_arrays(world.digest, settings, rules_of(world), arrays)
 
 
 SUBGOALS = DatabaseKind(

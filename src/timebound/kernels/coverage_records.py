@@ -21,6 +21,7 @@ from .climbing import ARRIVED, CLIMBING, climb_on, climbs, start_climb
 from .jit import inlined, kernel
 from .kd_tree import Nearest, beyond, distance, find_nearest, new_nearest
 from .layout import INFINITE
+from .saving import NOTHING, keeps, keeps_frozen
 from .subgoal_records import next_check, subgoal_at
 from .views import aim, estimate, locate
 from .workspace import new_record
@@ -308,3 +309,7 @@ def answer(world, records, coverage, climb, s, goal, limit, patience):
         while climb[0].status == CLIMBING:
             climb_on(world, climb[0], INFINITE)
     return coverage.query[0].cost
+
+
+keeps_frozen(CoverageRecords)
+keeps(CoverageQuery, marks=lambda query: NOTHING)  # they are made and used within one call

@@ -26,6 +26,7 @@ from .learning_rules import mini_min
 from .lookahead import LOOKING, best_on_frontier, breadth_first, cost_to, deepen, is_closed
 from .loop import NEEDS_ROOM, NOT_YET
 from .memory import lacks_room
+from .saving import keeps_frozen
 from .tables import HashedTable, intern, new_hashed, probe, word_of
 from .ticks import Tick
 from .views import (
@@ -395,3 +396,6 @@ def _note_step(control, world, s, there, before, after):
 @lacks_room.on(TreeDepth)
 def _control_lacks_room(control, more):
     return lacks_room(control.history.seen, more)
+
+
+keeps_frozen(Tree)

@@ -17,6 +17,8 @@ __all__ = [
     "LEAVING_SHIFT",
     "NODE_SHIFT",
     "LogView",
+    "arcs_in",
+    "changed_arc",
     "dearest_now",
     "label_components",
     "legal_moves",
@@ -141,6 +143,46 @@ def set_weight(moves, width, weight, cost, bounds, cells, weights, costs, log):
 
 
 @generic
+def arcs_in(world):
+    """How many arcs, each with its reverse if that is logged by the same entry, an entry of the log may speak of."""
+
+
+@generic
+def changed_arc(world, entry, k):
+    """The k-th arc that an entry may speak of: from, to, and its cost now (negative if blocked); from is -1 if none."""
+
+
+@arcs_in.on(GridView, TerrainView)
+def _grid_arcs_in(world):
+    return 12
+
+
+@arcs_in.on(GraphView)
+def _graph_arcs_in(world):
+    return 1
+
+
+@changed_arc.on(GridView, TerrainView)
+def _grid_changed_arc(world, entry, k):
+    if not (entry >> (LEAVING_SHIFT + k if k < 8 else BESIDE_SHIFT + k - 8)) & 1:
+        return np.int64(-1), np.int64(-1), np.int64(-1)
+    u = entry >> CELL_SHIFT
+    step = k
+    if k >= 8:
+        u += ROWS[BESIDE_FROM[k - 8]] * world.width
+        step = BESIDE_STEP[k - 8]
+    _, c = successor(world, u, step)
+    return u, u + ROWS[step] * world.width + COLS[step], np.int64(c)
+
+
+@changed_arc.on(GraphView)
+def _graph_changed_arc(world, entry, k):
+    u = entry >> NODE_SHIFT
+    v, c = successor(world, u, (entry & 0xFFFFFFFF) >> 1)
+    return u, v, c
+
+
+@generic
 def through(world, entry, to_s, to_goal, bound):
     """A lower bound on any way from ``s`` to the goal through an arc that an entry of the log says became cheaper.
 
@@ -160,19 +202,13 @@ def _grid_through(world, entry, to_s, to_goal, bound):
     if rough >= bound:
         return rough
     best = np.int64(INFINITE)
-    for i in range(12):
-        if (entry >> (LEAVING_SHIFT + i if i < 8 else BESIDE_SHIFT + i - 8)) & 1:
-            u = cell
-            step = i
-            if i >= 8:
-                u += ROWS[BESIDE_FROM[i - 8]] * world.width
-                step = BESIDE_STEP[i - 8]
-            v, c = successor(world, u, step)
-            if c >= 0:
-                here = locate(world, u)
-                there = locate(world, v)
-                best = min(best, estimate(world, to_s, u, here) + c + estimate(world, to_goal, v, there))
-                best = min(best, estimate(world, to_s, v, there) + c + estimate(world, to_goal, u, here))
+    for k in range(arcs_in(world)):
+        u, v, c = changed_arc(world, entry, k)
+        if u >= 0 and c >= 0:
+            here = locate(world, u)
+            there = locate(world, v)
+            best = min(best, estimate(world, to_s, u, here) + c + estimate(world, to_goal, v, there))
+            best = min(best, estimate(world, to_s, v, there) + c + estimate(world, to_goal, u, here))
     return best
 
 

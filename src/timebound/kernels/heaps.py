@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import at, generic, inlined
+from .saving import keeps, to_last
 
 __all__ = ["Heap", "before", "entry_at", "heap_pop", "heap_push", "heapify", "put", "sink"]
 
@@ -121,3 +122,6 @@ def _rise(heap, hole, entry):
         put(heap, hole, entry_at(heap, above))
         hole = above
     put(heap, hole, entry)
+
+
+keeps(Heap, **to_last("keys", "ties", "slots"))  # how many entries there are is not for the heap to know

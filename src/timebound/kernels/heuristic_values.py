@@ -22,6 +22,7 @@ import numpy as np
 from .jit import at, inlined, kernel
 from .layout import WEIGHT_SHIFT
 from .memory import lacks_room, reserved, zeros
+from .saving import keeps
 from .tables import hashed
 from .views import estimate
 
@@ -189,3 +190,15 @@ def values_as_dict(values: LearnedValues) -> dict[int, int]:
             if written > values.used[_FORGOTTEN]:
                 found[(key << values.bits) + k] = max(written - int(values.used[_DOWN]), 0)
     return found
+
+
+def _index_in_use(values: LearnedValues) -> np.ndarray:
+    return np.flatnonzero(values.slots)
+
+
+keeps(
+    LearnedValues,
+    keys=lambda values: _index_in_use(values) if len(values.keys) else np.s_[:0],
+    slots=_index_in_use,
+    values=lambda values: np.s_[: int(values.used[0]) << values.bits],
+)

@@ -18,6 +18,7 @@ import inspect
 import os
 import pickle
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -77,7 +78,10 @@ try:
         (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
         (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
         (CompileResultCacheImpl, ("_locator_classes", "check_cachable", "filename_base", "rebuild", "reduce")),
-        (ir.IRBuilder, ("atomic_rmw", "bitcast", "cttz", "gep", "inttoptr")),
+        (
+            ir.IRBuilder,
+            ("atomic_rmw", "bitcast", "cmpxchg", "cttz", "extract_value", "gep", "icmp_signed", "inttoptr", "or_"),
+        ),
         (ir.IntType, ("as_pointer",)),
         (ir.Module, ("declare_intrinsic",)),
     ):
@@ -93,13 +97,16 @@ __all__ = [
     "fetch_and_add",
     "fingerprint",
     "generic",
+    "give_way",
     "inlined",
     "kernel",
+    "let_go",
     "load",
     "lowest_bit",
     "now_ns",
     "on_compile",
     "prefetch",
+    "seize",
     "sources_digest",
     "typed",
 ]
@@ -456,6 +463,7 @@ if COMPILED:
     # The C library's clock, called by name: unlike a ctypes pointer it can be cached on disk.
     _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
     _windows_counter = types.ExternalFunction("QueryPerformanceCounter", types.int32(types.intp))
+    _sched_yield = types.ExternalFunction("sched_yield", types.int32())
 
 
 def lowest_bit(mask: int) -> int:
@@ -482,6 +490,29 @@ def fetch_and_add(array: np.ndarray, amount: int) -> int:
 def load(kind: Any, rows: np.ndarray, row: int) -> Any:
     """The value in a row of a shelf (``native.Shelf``)."""
     return rows[row, 0][0]
+
+
+_one_at_a_time = threading.Lock()
+
+
+def seize(lock: np.ndarray, me: int) -> bool:
+    """Take a lock, an int64[1] that is 0 while nobody has it; False if someone else has. ``me`` is not 0."""
+    with _one_at_a_time:
+        if lock[0] not in (0, me):
+            return False
+        lock[0] = me
+        return True
+
+
+def let_go(lock: np.ndarray, me: int) -> None:
+    """Give a lock back; does no harm if it was not ours."""
+    if lock[0] == me:
+        lock[0] = 0
+
+
+def give_way() -> None:
+    """Let another thread run while this one waits for a lock."""
+    time.sleep(0)
 
 
 def now_ns(clock: np.ndarray) -> int:
@@ -586,6 +617,43 @@ def _emit_load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return made._getvalue()
 
     return value(kind.instance_type)
+
+
+@type_callable(seize)
+def _type_of_seize(context: Any) -> Callable[..., Any]:
+    return lambda lock, me: types.boolean
+
+
+@lower_builtin(seize, types.Array, types.Integer)
+def _emit_seize(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    place = context.make_array(signature.args[0])(context, builder, args[0]).data
+    me = context.cast(builder, args[1], signature.args[1], types.int64)
+    done = builder.cmpxchg(place, ir.IntType(64)(0), me, "seq_cst")
+    return builder.or_(builder.extract_value(done, 1), builder.icmp_signed("==", builder.extract_value(done, 0), me))
+
+
+@type_callable(let_go)
+def _type_of_let_go(context: Any) -> Callable[..., Any]:
+    return lambda lock, me: types.void
+
+
+@lower_builtin(let_go, types.Array, types.Integer)
+def _emit_let_go(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    place = context.make_array(signature.args[0])(context, builder, args[0]).data
+    me = context.cast(builder, args[1], signature.args[1], types.int64)
+    builder.cmpxchg(place, me, ir.IntType(64)(0), "seq_cst")
+    return context.get_dummy_value()
+
+
+@overload(give_way, strict=False, jit_options=OPTIONS)
+def _give_way() -> Callable[..., Any]:
+    def nothing() -> None:
+        pass
+
+    def posix() -> None:
+        _sched_yield()
+
+    return posix if os.name == "posix" else nothing
 
 
 _MONOTONIC = getattr(time, "CLOCK_MONOTONIC", -1)

@@ -16,7 +16,7 @@ is represented, and the least g + h over the frontier never exceeds the true dis
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from .heuristic_values import learned, value_of
 from .jit import at, inlined
 from .layout import EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_SHIFT
 from .memory import lacks_room, reserved
+from .saving import keeps, to_last
 from .tables import HashedTable, intern, new_hashed, renew
 from .ticks import late, pause_due, stride
 from .views import aim, degree, estimate, locate, moved, successor, widest
@@ -442,3 +443,10 @@ def least_changed(world, space, look):
             least = change
             least_f = f
     return best
+
+
+def _seen(space: Space) -> Any:
+    return np.s_[: int(space.table.stamp[1])]
+
+
+keeps(Space, h=_seen, fresh=_seen, incoming=_seen, **to_last("arcs", "costs"))

@@ -22,7 +22,7 @@ import numpy as np
 
 from .jit import generic
 
-__all__ = ["Neighbours", "Part", "Room", "lacks_room", "reserved", "zeros"]
+__all__ = ["NOTHING", "Index", "Neighbours", "Part", "Piece", "Room", "lacks_room", "reserved", "zeros"]
 
 _SMALL = 1 << 15  # bytes; below this nobody would use a page of its own
 _LINE = 64  # bytes; arrays begin where a line of the processor's cache does
@@ -63,6 +63,10 @@ class Neighbours:
         self._chunk = np.zeros(0, np.uint8)
         self._used = 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Arrays are saved by who has them."""
+        return Neighbours, ()
+
     @contextmanager
     def together(self) -> Iterator[None]:
         """What this thread makes with ``zeros`` meanwhile lies side by side."""
@@ -92,12 +96,23 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
     return np.zeros(shape, dtype)
 
 
-def _small_pages(size: int) -> mmap.mmap | None:
+class _Pages(mmap.mmap):
+    """A piece of memory. It is saved as its size; what is in use of the arrays in it is for them to save."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _small_pages, (len(self),)
+
+    def place_of(self, array: np.ndarray) -> int:
+        """Where in it an array begins, in bytes."""
+        return int(array.ctypes.data - np.frombuffer(self, np.uint8).ctypes.data)
+
+
+def _small_pages(size: int) -> _Pages | None:
     """So many bytes, in small pages that are taken when first touched; None where the system knows no such."""
     if size < _SMALL or not hasattr(mmap, "MADV_NOHUGEPAGE"):
         return None
     try:
-        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+        pages = _Pages(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
     except OSError as problem:
         raise MemoryError(f"the system gives no {size:,} bytes: {problem.strerror}") from None
     with suppress(OSError):  # a system that has no huge pages
@@ -132,6 +147,10 @@ class Room:
             for part, begin in zip(parts, self._begins, strict=False)
         ]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what the arrays hold: whoever uses them knows what is in use."""
+        return {**self.__dict__, "arrays": [Piece(array, NOTHING) for array in self.arrays]}
+
     def give_back(self, kept: Sequence[int]) -> None:
         """Give memory back to the system, but for so many bytes from the beginning of each array; the rest is zero.
 
@@ -144,6 +163,38 @@ class Room:
             last = end // mmap.PAGESIZE * mmap.PAGESIZE
             if first < last:
                 self._pages.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+# --- what is saved of an array ---------------------------------------------------------------------------------------
+
+Index = Any  # whatever NumPy takes between brackets
+NOTHING = np.s_[:0]  # what is in use of an array whose content can be found again, or will be written first
+
+
+class Piece:
+    """In the place of an array that is to be saved: of the array only what ``used`` picks, the rest is zero again.
+
+    >>> import copy
+    >>> copy.deepcopy(Piece(np.arange(6), np.s_[:3]))
+    array([0, 1, 2, 0, 0, 0])
+    """
+
+    def __init__(self, array: np.ndarray, used: Index) -> None:
+        self._array, self._used = array, used
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        array, used = self._array, self._used
+        memory = array.base if isinstance(array.base, _Pages) else None
+        begin = memory.place_of(array) if memory is not None else 0
+        return _whole, (memory, begin, array.shape, array.dtype, used, array[used])
+
+
+def _whole(
+    memory: _Pages | None, begin: int, shape: tuple[int, ...], dtype: Any, used: Index, held: np.ndarray
+) -> np.ndarray:
+    array = np.zeros(shape, dtype) if memory is None else np.ndarray(shape, dtype, memory, begin)
+    array[used] = held
+    return array
 
 
 @generic

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Kind:
 
     def __init__(self, sample: Any) -> None:
         self._python = type(sample)  # kept alive: a fingerprint names it by where it lies in memory
+        self._outline = _outlined(sample)
         self.token: Any = None  # what a kernel takes as an argument
         if COMPILED:
             kind = typed(sample)
@@ -38,6 +39,10 @@ class Kind:
             self._all = attrgetter(*(name for name, _ in leaves), "__class__")  # the last so that it gives a tuple
             self._parts = [part for _, part in leaves]
             self.words = sum(1 + getattr(part, "ndim", 0) for part in self._parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Addresses and types are those of a process: in another one the kind is found by what values look like."""
+        return _kind_like, (self._outline,)
 
     def words_of(self, value: Any) -> list[int]:
         """The value as it is written down."""
@@ -76,6 +81,47 @@ def kind_of(value: Any) -> Kind:
     if kind is None:
         kind = _kinds.setdefault(key, Kind(value))
     return kind
+
+
+# --- kinds in another process ----------------------------------------------------------------------------------------
+
+
+class _Row(NamedTuple):
+    """What an array looks like."""
+
+    dtype: np.dtype[Any]
+    dimensions: int
+    writeable: bool
+
+
+class _Group(NamedTuple):
+    """What a NamedTuple looks like."""
+
+    kind: type
+    parts: tuple[Any, ...]
+
+
+def _outlined(value: Any) -> Any:
+    """What a value looks like: all that its kind depends on. Of arrays nothing is kept but their form."""
+    if isinstance(value, np.ndarray):
+        return _Row(value.dtype, value.ndim, value.flags.writeable)
+    if isinstance(value, tuple):
+        return _Group(type(value), tuple(_outlined(part) for part in value))
+    return value
+
+
+def _kind_like(outline: Any) -> Kind:
+    return kind_of(_of_outline(outline))
+
+
+def _of_outline(outline: Any) -> Any:
+    if isinstance(outline, _Row):
+        array = np.zeros((1,) * outline.dimensions, outline.dtype)
+        array.flags.writeable = outline.writeable
+        return array
+    if isinstance(outline, _Group):
+        return outline.kind(*(_of_outline(part) for part in outline.parts))
+    return outline
 
 
 class Shelf:

@@ -15,6 +15,7 @@ from .jit import at, inlined, kernel, now_ns
 from .layout import GROW, INFINITE, PAUSED, RUNNING, WEIGHT_ONE
 from .learning_rules import look_around
 from .lookahead import best_on_frontier, deepen
+from .saving import keeps_frozen
 from .tables import intern, state_of
 from .ticks import Tick, pause_due, rest, stride
 from .views import cost_between
@@ -148,3 +149,6 @@ def _leads_on(world, table, search, s, t):
     """Whether the step from ``s`` to ``t`` lies on an optimal way to the root."""
     here = cost_so_far(table, search, intern(table, s))
     return here == cost_between(world, s, t) + cost_so_far(table, search, intern(table, t))
+
+
+keeps_frozen(PatternTable)

@@ -16,6 +16,7 @@ each unit is asked once. Nothing here is as large as the world.
 
 from __future__ import annotations
 
+import copyreg
 from typing import NamedTuple
 
 import numpy as np
@@ -534,3 +535,6 @@ def _queue_up(world, crowd, units, first, crossing):
                 _claim(crowd, place, t, i)
                 units.next[at(i)] = t
         depth -= 1
+
+
+copyreg.pickle(Crowd, lambda crowd: (new_crowd, (len(crowd.stack),)))  # nothing of it need be saved

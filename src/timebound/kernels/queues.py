@@ -21,6 +21,7 @@ from .heaps import before, entry_at, heap_pop, heap_push, put, sink
 from .jit import at, generic, inlined
 from .layout import INFINITE
 from .memory import lacks_room
+from .saving import keeps
 
 __all__ = [
     "BucketQueue",
@@ -369,3 +370,17 @@ def _tidy_heap(queue, cursor, done, limit):
 @lacks_room.on(HeapQueue)
 def _heap_lacks_room(queue, more, cursor, key):
     return cursor[1] + more > queue.keys.shape[0]
+
+
+# --- saving -----------------------------------------------------------------------------------------------------------
+
+keeps(
+    BucketQueue,
+    heads=lambda queue: np.s_[int(queue.saved[1]) : int(queue.saved[2]) + 1],
+    pool=lambda queue: np.s_[: int(queue.saved[4])],
+)
+keeps(
+    HeapQueue,
+    keys=lambda queue: np.s_[: int(queue.saved[1])],
+    items=lambda queue: np.s_[: int(queue.saved[1])],
+)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .jit import generic, inlined
 from .kd_tree import beyond, distance, find_nearest
+from .saving import keeps_frozen
 from .views import aim, estimate, locate
 
 __all__ = ["SubgoalRecords", "most_similar", "next_check", "subgoal_at"]
@@ -80,3 +81,6 @@ def most_similar(world, records, s, goal, nearest):
     """Of the records find those most like the problem, as many as there is room for."""
     problem = _Problem(records, aim(world, s), aim(world, goal), locate(world, s), locate(world, goal))
     find_nearest(problem, world, np.int64(0), np.int64(records.starts.shape[0]), nearest)
+
+
+keeps_frozen(SubgoalRecords)

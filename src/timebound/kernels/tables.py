@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .jit import at, generic, inlined, kernel
 from .layout import COLS, DIRECTION_MASK, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
 from .memory import Part, lacks_room, reserved, zeros
+from .saving import NOTHING, keeps
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
 __all__ = [
@@ -562,3 +563,61 @@ def _hashed_state(table, slot):
 @lacks_room.on(HashedTable)
 def _hashed_lacks_room(table, more):
     return table.stamp[1] + more > table.states.shape[0]
+
+
+# --- saving -----------------------------------------------------------------------------------------------------------
+
+
+def _nothing(table: Any) -> Any:
+    return NOTHING
+
+
+def _in_blocks(table: Any) -> Any:
+    return np.s_[: int(table.used[0]) << PAGE_BITS]
+
+
+def _in_links(table: BlockTable) -> Any:
+    return np.s_[: int(table.used[0]) << _LINK_BITS]
+
+
+def _in_pages(table: PagedTable) -> Any:
+    return np.s_[: int(table.used[0])]
+
+
+def _in_slots(table: Any) -> Any:
+    return np.s_[: int(table.stamp[1])]
+
+
+def _of_this_search(table: Any) -> Any:
+    """Where a dense table has words that count. Takes a look at all of them."""
+    number = int(table.stamp[0])
+    return np.flatnonzero(table.words >> STAMP_SHIFT == number) if number else NOTHING
+
+
+def _place_blocks(table: BlockTable) -> None:
+    """Fill in the index: each block knows which it is."""
+    blocks = np.arange(1, max(1, int(table.used[0])))
+    rows, cols = np.divmod(table.links[(blocks << _LINK_BITS) + _FIRST_STATE].astype(np.int64), table.width)
+    rows, cols = rows >> 3, cols >> 3
+    places = (((rows >> 5) * table.tiles + (cols >> 5)) << _TILE_BITS) + ((rows & 31) << 5) + (cols & 31)
+    table.places[places] = blocks << PAGE_BITS
+
+
+def _place_pages(table: PagedTable) -> None:
+    pages = np.arange(1, max(1, int(table.used[0])))
+    table.places[table.owners[pages]] = (table.stamp[0] << 32) | pages
+
+
+def _place_slots(table: HashedTable) -> None:
+    used = int(table.stamp[1])
+    if table.direct:
+        table.places[table.states[:used]] = (table.stamp[0] << 32) | np.arange(used)
+    elif used:
+        reindex(table, used)
+
+
+keeps(DenseTable, words=_of_this_search)
+keeps(LinkedTable, words=_of_this_search, parents=_of_this_search)
+keeps(BlockTable, _place_blocks, words=_in_blocks, links=_in_links, places=_nothing)
+keeps(PagedTable, _place_pages, words=_in_blocks, parents=_in_blocks, owners=_in_pages, places=_nothing)
+keeps(HashedTable, _place_slots, words=_in_slots, parents=_in_slots, states=_in_slots, places=_nothing)

@@ -19,6 +19,7 @@ __all__ = [
     "TerrainView",
     "aim",
     "arc",
+    "cheapest",
     "cost_between",
     "degree",
     "edits",
@@ -173,6 +174,11 @@ def _any_goal(world):
 
 
 @generic
+def cheapest(world):
+    """No step costs less than this integer, which is at least 1."""
+
+
+@generic
 def edits(world):
     """How often the world has been edited."""
 
@@ -312,6 +318,17 @@ def _terrain_horizon(world):
     return max(straight, straight * world.diagonal // world.cardinal)
 
 
+@cheapest.on(GridView)
+def _grid_cheapest(world):
+    return min(world.cardinal, world.diagonal)
+
+
+@cheapest.on(TerrainView)
+def _terrain_cheapest(world):
+    # A diagonal step is at least as long as a straight one.
+    return max(2 * world.bounds[0], 1)
+
+
 # --- graphs ------------------------------------------------------------------------------------------------------
 
 
@@ -394,6 +411,11 @@ def _graph_length(world, s, t):
         if world.head[k] == t and world.cost[k] >= 0:
             return world.length[k]
     return -1.0
+
+
+@cheapest.on(GraphView, PuzzleView)
+def _unit_cheapest(world):
+    return 1
 
 
 @horizon.on(GraphView, PuzzleView)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
 
 from .jit import COMPILED
-from .memory import Part, Room, reserved, zeros
+from .memory import NOTHING, Part, Piece, Room, reserved, zeros
 from .queues import BucketQueue, HeapQueue
 from .tables import (
     PAGE_BITS,
@@ -26,14 +26,15 @@ from .tables import (
     worn_out,
 )
 
-__all__ = ["Searchable", "Workspace", "book_of", "enlarged_at_front", "new_record", "place_in"]
+__all__ = ["Pool", "Searchable", "Workspace", "book_of", "enlarged_at_front", "new_record", "place_in"]
 
 _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
 _LONGEST = 1024  # states of a path to begin with, where the states of the world cannot be counted
 
-# Bytes of touched memory that stay with a workspace in the pool: all of the first, half of the second, and so on.
-_KEPT_MOST = 1 << 26
-_KEPT_LEAST = 1 << 20
+# Bytes that stay with a workspace in the pool: all these together, shared out among those that were made, but to each
+# at least so many.
+_KEPT_TOGETHER = 1 << 26
+_KEPT_LEAST = 1 << 18
 
 
 class Searchable(Protocol):
@@ -43,7 +44,20 @@ class Searchable(Protocol):
     table: str  # "dense", "linked" or "hashed"
     buckets: bool  # whether costs are even enough for an array of buckets
     states: int  # how many states there are; for a hashed table, how many to reserve room for
-    spare: list[Workspace]  # the pool
+    spare: Pool
+
+
+class Pool(list["Workspace"]):
+    """The workspaces of a world that nobody uses: those for real-time agents at its end, the others in front.
+
+    Taking one out and putting one in is done at once, whatever other threads do.
+    """
+
+    made = 0  # workspaces for real-time agents, also those that are lent
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        """A world that is saved, or copied whole, begins with an empty pool."""
+        return Pool, ()
 
 
 def new_record(dtype: np.dtype[Any]) -> Any:
@@ -95,6 +109,7 @@ class Workspace:
                 table = page_parts(n) if world.table == "linked" else block_parts(n, world.view.width)
             # No path has more states than the world, where they can be counted.
             self._room = Room([*table, *queue, Part((2, n + 1 if table else _LONGEST))])
+            self._pool.made += 1
             *arrays, one, other, self.paths = self._room.arrays
             self.queue = BucketQueue(one, other, saved) if world.buckets else HeapQueue(one, other, saved)
             if not table:
@@ -114,6 +129,13 @@ class Workspace:
             self.table = LinkedTable(np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros(1, np.int64))
         else:
             self.table = DenseTable(np.zeros(n, np.int64), np.zeros(1, np.int64))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Paths are saved by whoever has them; the workspace only lends room for them."""
+        state = {**self.__dict__}
+        if self.real_time:
+            state["paths"] = Piece(self.paths, NOTHING)
+        return state
 
     def _zeros(self, count: int, dtype: Any = np.int64) -> np.ndarray:
         return reserved(count, dtype) if self.real_time else np.zeros(count, dtype)
@@ -136,8 +158,7 @@ class Workspace:
         return cls(world, real_time)
 
     def release(self) -> None:
-        """Put the workspace back into the pool: those for real-time agents at its end, the others in front."""
-        # Each of these is done at once, whatever other threads do.
+        """Put the workspace back into the pool."""
         if self.real_time:
             self._rest()
             self._pool.append(self)
@@ -145,14 +166,14 @@ class Workspace:
             self._pool.insert(0, self)
 
     def _rest(self) -> None:
-        """Give memory back if the pool keeps enough without it, so that it does not hold for ever what was once used.
+        """Give memory back to the system, if there is much of it: not every workspace shall hold what one once used.
 
         Most of what an agent touched lies in the table, and of that most in its first array.
         """
         table = self.table
         if not isinstance(table, (BlockTable, PagedTable)):
             return
-        kept = max(_KEPT_LEAST, _KEPT_MOST // (1 + len(self._pool)))
+        kept = max(_KEPT_LEAST, _KEPT_TOGETHER // self._pool.made)
         if max(table.used) << (PAGE_BITS + 3) > kept:
             table.used[:] = 0
             # Nothing of it is needed: the next search begins with an empty table, and an empty open list.

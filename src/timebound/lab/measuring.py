@@ -11,6 +11,7 @@ import numpy as np
 
 from ..episode import Agent, optimum, solve, validate
 from ..errors import ProblemError
+from ..kernels.workspace import Pool
 from ..result import Result
 from ..scenarios import Problem
 from ..worlds.abstraction import Abstraction
@@ -125,7 +126,7 @@ def _with_heap(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _heaped(source: WorldSource) -> Grid:
     grid = source.open().copy()
-    grid.buckets, grid.spare = False, []
+    grid.buckets, grid.spare = False, Pool()
     grid.view = grid.view._replace(shift=0)
     return grid
 

@@ -32,13 +32,14 @@ from ..kernels.edits import CELL_SHIFT, NODE_SHIFT
 from ..kernels.layout import COLS, ROWS
 from ..kernels.ticks import new_clock
 from ..kernels.views import GraphView, TerrainView
+from ..kernels.workspace import Pool
 from ..text import shown
 from .attended import attended
-from .changes import ChangeLog
+from .changes import ChangeLog, SavedWorld
 from .graph import Graph
 from .grid import Grid
 
-__all__ = ["Abstraction", "RegionGraph", "refuses", "regions"]
+__all__ = ["Abstraction", "RegionGraph", "packed_regions", "refuses", "regions", "unpack_regions"]
 
 _AT_ONCE = 4096  # touched states that are put right at a time, so that an interrupt is heard in between
 
@@ -67,7 +68,7 @@ def regions(world: Any, level: int) -> np.ndarray:
     return np.ascontiguousarray(found)
 
 
-class RegionGraph:
+class RegionGraph(SavedWorld):
     """The regions of a level as a world of their own, which algorithms can search.
 
     After edits there may be numbers that no region has: they have no arcs, and ``is_open`` tells. What kernels see
@@ -84,7 +85,7 @@ class RegionGraph:
         count = len(nodes.child)
         self.nodes = nodes
         self.unit = terms.scale
-        self.changes = ChangeLog(_untold)
+        self.changes = ChangeLog(_untold, self)
         self._terms = terms
         self._free = np.empty(0, np.int64)  # numbers that no region has
         self._counts = np.array([0, linked, count, 0, 0], np.int64)  # see Repair
@@ -189,7 +190,7 @@ class RegionGraph:
         _finish(cliques.fill_arcs, below, nodes, scratch, view, self._terms)
         self.view = view
         self.states = len(arcs)
-        self.spare: list[Any] = []  # workspaces are for so many states
+        self.spare = Pool()  # workspaces are for so many states
 
     def put_right(self, below: Any, size: np.ndarray, touched: np.ndarray) -> np.ndarray:
         """Follow changes of nodes below. Returns the regions that changed, or whose neighbours or arcs did."""
@@ -267,6 +268,7 @@ class Abstraction:
         self._lock = threading.RLock()
         self._seen: int | None = world.changes.count  # entries of the log that the levels know of; None: they are lost
         self.fresh = True  # whether the regions are those of a first build
+        self._first_digest: str | None = None
 
     @classmethod
     def of(cls, world: Any) -> Abstraction:
@@ -279,6 +281,21 @@ class Abstraction:
             if found is None or not found._follow():
                 found = _kept[world] = cls(world)
             return found
+
+    @classmethod
+    def kept(cls, world: Any) -> Abstraction | None:
+        """The same as it stands, not brought up to date; None if there is none."""
+        return _kept.get(world)
+
+    def first_digest(self) -> str:
+        """Of the world that the regions got their numbers in; edits leave most of them as they are.
+
+        Empty if nobody asked before the first edit.
+        """
+        if self._first_digest is None:
+            world: Any = self._world()
+            self._first_digest = world.digest if self.fresh else ""
+        return self._first_digest
 
     @property
     def height(self) -> int:
@@ -420,6 +437,38 @@ class Abstraction:
         for level in self._levels[last:]:
             level.tell()
         del self._levels[last:]
+
+    # --- saving -----------------------------------------------------------------------------------------------
+
+    def packed(self) -> tuple[Any, ...]:
+        """Regions that a first build would give are built again; others have a history, and are saved whole."""
+        with self._lock:
+            again = self.fresh and self._seen == self._log.count
+            levels = len(self._levels) if again else self._levels
+            return levels, self._terms, self._complete, self._seen, self.fresh, self._first_digest
+
+    def unpack(self, packed: tuple[Any, ...]) -> None:
+        """Be what was saved."""
+        levels, self._terms, complete, self._seen, self.fresh, self._first_digest = packed
+        if isinstance(levels, list):
+            self._levels = levels
+        else:
+            while len(self._levels) < levels and self._grow():
+                pass
+        self._complete = complete
+
+
+def packed_regions(world: Any) -> tuple[Any, ...] | None:
+    """What a world saves of its regions: they must have the same numbers when it is loaded."""
+    found = _kept.get(world)
+    return found.packed() if found is not None else None
+
+
+def unpack_regions(world: Any, packed: tuple[Any, ...] | None) -> None:
+    """The world has been loaded: so are its regions."""
+    if packed is not None and refuses(world) is None:  # an edit may have made a graph one-way since
+        found = _kept[world] = Abstraction(world)
+        found.unpack(packed)
 
 
 _kept: WeakKeyDictionary[Any, Abstraction] = WeakKeyDictionary()

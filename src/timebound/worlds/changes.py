@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any, Protocol
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary, ref
 
 import numpy as np
 
 from ..errors import SpecError, WorldError, at_least
 from ..kernels.edits import LogView
+from ..kernels.memory import Piece
+from ..kernels.saving import Savable
+from ..kernels.views import GraphView, GridView, PuzzleView, TerrainView
 from ..text import shown
 
-__all__ = ["ChangeLog", "RandomChanges", "Schedule", "me"]
+__all__ = ["ChangeLog", "RandomChanges", "SavedWorld", "Schedule", "me"]
 
 RING = 1 << 20
 # Seconds that one waits at a time. A Ctrl-C that comes just before the main thread falls asleep would not wake it.
@@ -50,11 +55,11 @@ class ChangeLog:
     (0, 0) (0, 1) 1
     """
 
-    def __init__(self, arcs: Callable[[int], list[Arc]]) -> None:
+    def __init__(self, arcs: Callable[[int], list[Arc]], world: Any = None) -> None:
         # Only the way to read an entry is kept: a log that held its world would keep it from being freed.
         self._arcs = arcs
-        self.view = LogView(np.zeros(RING, np.int64), np.zeros(1, np.int64))
-        self.edited = np.zeros(2, np.int64)  # edits made, and those that wait for a tick to end; kernels read both
+        self._world = None if world is None else ref(world)
+        self._keep_books(LogView(np.zeros(RING, np.int64), np.zeros(1, np.int64)), np.zeros(2, np.int64))
         # Who is inside: kept by name and not counted, so that whoever is interrupted on the way in or out does no harm.
         self._searching: set[tuple[int, int]] = set()
         self._editors: set[int] = set()
@@ -64,13 +69,40 @@ class ChangeLog:
         with _forking:
             _logs.add(self)
 
-    def __getstate__(self) -> tuple[Callable[[int], list[Arc]], np.ndarray]:
-        """For another process, to which a world is sent: nobody is inside there, and the log begins anew."""
-        return self._arcs, self.edited
+    def _keep_books(self, view: LogView, edited: np.ndarray) -> None:
+        self.view = view
+        self.edited = edited  # edits made, and those that wait for a tick to end; kernels read both
+        _homes[id(view.total)] = _homes[id(edited)] = self
 
-    def __setstate__(self, state: tuple[Callable[[int], list[Arc]], np.ndarray]) -> None:
-        ChangeLog.__init__(self, state[0])
-        self.edited = state[1]  # the array that the world's kernels look at
+    # --- saving -----------------------------------------------------------------------------------------------
+
+    @property
+    def world(self) -> Any:
+        """Whose log it is; None if it is nobody's, or that world is no more."""
+        world = self._world() if self._world is not None else None
+        return world if getattr(world, "changes", None) is self else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It is found again at its world."""
+        world = self.world
+        return (_log_of, (world,)) if world is not None else (ChangeLog.unpacked, (None, self.packed()))
+
+    def packed(self) -> tuple[Any, ...]:
+        """What is saved: the entries that are there, how many there have been, and the edits that wait for a tick."""
+        entries, total = self.view.entries, int(self.view.total[0])
+        # A world whose log does not say what has changed counts entries, and writes none.
+        used = np.s_[:total] if total < len(entries) else np.flatnonzero(entries)
+        return self._arcs, self.edited, self.view.total, Piece(entries, used), list(self._queue)
+
+    @classmethod
+    def unpacked(cls, world: Any, packed: tuple[Any, ...]) -> ChangeLog:
+        """The log that was saved. Nobody is inside."""
+        arcs, edited, total, entries, queue = packed
+        log = cls(arcs, world)
+        log._keep_books(LogView(entries, total), edited)
+        log._queue.extend(queue)
+        log._tell()
+        return log
 
     def _hang_door(self) -> None:
         self._door = threading.RLock()
@@ -176,6 +208,71 @@ class ChangeLog:
         finally:
             self._making = False
         return made
+
+
+# --- parts of a world that others hold -------------------------------------------------------------------------------
+# An agent holds the log of its world, and what kernels see of it. Neither is saved with the agent: they are found again
+# at the world, which may be saved beside it, or be there already.
+
+_homes: WeakValueDictionary[int, ChangeLog] = WeakValueDictionary()  # by the arrays of which each log has its own
+
+
+def _log_of(world: Any) -> ChangeLog:
+    return world.changes
+
+
+def _entries_of(log: ChangeLog) -> LogView:
+    return log.view
+
+
+def _reduced_log(log: LogView) -> tuple[Any, ...]:
+    home = _homes.get(id(log.total))
+    return (_entries_of, (home,)) if home is not None else (LogView, tuple(log))
+
+
+def _view_like(world: Any, others: dict[str, Any]) -> Any:
+    return world.view._replace(**others) if others else world.view
+
+
+def _reduced_view(view: Any) -> tuple[Any, ...]:
+    home = _homes.get(id(view.edited))
+    world = home.world if home is not None else None
+    if world is None or type(world.view) is not type(view):
+        return type(view), tuple(view)
+    # Where estimates are given for each goal, a view differs from that of its world in a field.
+    pairs = zip(view._fields, view, world.view, strict=True)
+    others = {name: mine for name, mine, its in pairs if mine is not its and (_is_array(mine) or mine != its)}
+    return _view_like, (world, others)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+copyreg.pickle(LogView, _reduced_log)
+for _kind in (GridView, TerrainView, GraphView, PuzzleView):
+    copyreg.pickle(_kind, _reduced_view)
+
+
+class SavedWorld(Savable):
+    """A world as it is saved: without its pool of workspaces, and with its log."""
+
+    view: Any
+    changes: ChangeLog
+    spare: Any
+
+    def __copy__(self) -> Any:
+        """Two worlds share nothing that can be edited."""
+        return deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "changes": self.changes.packed(), "view": (type(self.view), tuple(self.view))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kind, parts = state["view"]
+        self.__dict__.update(state)
+        self.view = kind(*parts)
+        self.changes = ChangeLog.unpacked(self, state["changes"])
 
 
 # --- forks ----------------------------------------------------------------------------------------------------------

@@ -19,10 +19,10 @@ from ..kernels.edits import NODE_SHIFT
 from ..kernels.layout import COLS, G_BITS, INFINITE, ROWS
 from ..kernels.shortest_paths import distances, tree_from
 from ..kernels.views import GraphView
-from ..kernels.workspace import Workspace
+from ..kernels.workspace import Pool, Workspace
 from ..text import shown
 from .attended import attended
-from .changes import ChangeLog
+from .changes import ChangeLog, SavedWorld
 from .map_files import read_dimacs
 from .opening import check_nodes
 
@@ -41,7 +41,7 @@ _FARTHEST = 1e100  # the squares of larger coordinates are infinite
 _KINDS = ("zero", "euclidean", "great-circle", "landmarks")
 
 
-class Graph:
+class Graph(SavedWorld):
     """A directed graph from arrays of arcs: ``sources[k]`` to ``targets[k]`` at ``costs[k]``.
 
     ``directed=False`` adds every arc's reverse. Of parallel arcs the cheapest counts; loops are dropped.
@@ -187,9 +187,9 @@ class Graph:
         first = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(source, minlength=n), out=first[1:])
         self.states = n
-        self.spare: list[Workspace] = []
+        self.spare = Pool()
         head = target.astype(np.int32)
-        self.changes = ChangeLog(partial(_arcs_of, self.labels, first, head))
+        self.changes = ChangeLog(partial(_arcs_of, self.labels, first, head), self)
         self._scale_used = scale
         self._source = source
         self._room = float((1 << G_BITS) - 1) / scale / 2  # how much dearer edits may make paths, all together
@@ -220,6 +220,19 @@ class Graph:
             and np.array_equal(target[there], source[back])
             and np.array_equal(length[there], length[back])
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        from .abstraction import packed_regions
+
+        return {**super().__getstate__(), "_numbers": None, "regions": packed_regions(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from .abstraction import unpack_regions
+
+        regions = state.pop("regions")
+        super().__setstate__(state)
+        self._numbers = None if self.labels is None else {label: k for k, label in enumerate(self.labels)}
+        unpack_regions(self, regions)
 
     # --- heuristics -------------------------------------------------------------------------------------------
 

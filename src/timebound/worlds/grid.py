@@ -6,9 +6,9 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from functools import partial
 from itertools import islice
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,13 @@ from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
 from ..kernels.ticks import new_clock
 from ..kernels.views import GridView, TerrainView
+from ..kernels.workspace import Pool
 from ..text import shown
-from .changes import ChangeLog
+from .changes import ChangeLog, SavedWorld
 from .map_files import passable, read_map, write_map
 from .rasters import IMAGES, read_bright, read_ros
 
 if TYPE_CHECKING:
-    from ..kernels.workspace import Workspace
     from .graph import Graph
 
 __all__ = ["Grid"]
@@ -51,7 +51,7 @@ _GREYS = range(65, 224)
 _SHARE_OF_GREYS = 0.01
 
 
-class Grid:
+class Grid(SavedWorld):
     """A rectangle of cells, 4- or 8-connected, with walls and, if wanted, a cost per cell.
 
     ``cells`` is a 2-d array: 0, False or infinity is a wall, anything else the cost of the cell. A boolean array, or
@@ -101,14 +101,14 @@ class Grid:
         self.connectivity = int(connectivity)
         self.corners = corners
         self.diagonal = float(diagonal)
-        self.spare: list[Workspace] = []
+        self.spare = Pool()
         self.glyphs: np.ndarray | None = None
         # Where the map lies in the world, in metres: cells per side, and (x, y, yaw) of its lower left corner.
         self.resolution: float | None = None
         self.origin: tuple[float, float, float] | None = None
         self._width = self.shape[1] + 2
         self.states = (self.shape[0] + 2) * self._width
-        self.changes = ChangeLog(partial(_arcs_of, self._width))
+        self.changes = ChangeLog(partial(_arcs_of, self._width), self)
         self._edited = self.changes.edited
         # Computed when first asked for, with the edit count they hold for.
         self._parts: tuple[int, np.ndarray] | None = None
@@ -129,11 +129,8 @@ class Grid:
             self._padded(self._costs)[:] = np.where(free, array, 0)
         self._free = np.zeros(self.states, np.uint8)
         self._padded(self._free)[:] = free
-        self._moves = np.zeros(self.states, np.uint8)
         self._rule = (4 if connectivity == 4 else 8, _CORNERS.index(corners))
-        band = max(1, _AT_ONCE // self._width)
-        for row in range(0, self.shape[0] + 2, band):
-            kernel_edits.legal_moves(self._free, self._moves, self._width, *self._rule, row, row + band)
+        self._moves = self._legal_moves()
         slanted = DIAGONAL if diagonal == math.sqrt(2) else round(diagonal * CARDINAL)
         self.view: GridView | TerrainView
         if self._costs is None:
@@ -154,6 +151,13 @@ class Grid:
             )
         else:
             self.view = self._terrain(self._costs, slanted)
+
+    def _legal_moves(self) -> np.ndarray:
+        moves = np.zeros(self.states, np.uint8)
+        band = max(1, _AT_ONCE // self._width)
+        for row in range(0, self.shape[0] + 2, band):
+            kernel_edits.legal_moves(self._free, moves, self._width, *self._rule, row, row + band)
+        return moves
 
     def _terrain(self, costs: np.ndarray, slanted: int) -> TerrainView:
         used = costs[costs > 0]
@@ -307,10 +311,37 @@ class Grid:
             larger.resolution, larger.origin = self.resolution / factor, self.origin
         return larger
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Free cells as bits, and costs; what follows from them is left out."""
+        from .abstraction import packed_regions
+
+        known: dict[str, Any] = dict.fromkeys(("_moves", "_edited", "_parts", "_cells_free"))
+        found: dict[str, Any] = {
+            name: None for name in ("moves", "edited", "weight", "cost") if hasattr(self.view, name)
+        }
+        kind, view = type(self.view), tuple(self.view._replace(**found))
+        state = {**super().__getstate__(), **known, "view": (kind, view), "_free": np.packbits(self._free)}
+        return {**state, "regions": packed_regions(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from .abstraction import unpack_regions
+
+        regions = state.pop("regions")
+        super().__setstate__(state)
+        self._free = np.unpackbits(state["_free"], count=self.states)
+        self._moves, self._edited = self._legal_moves(), self.changes.edited
+        arrays: dict[str, Any] = {"moves": self._moves, "edited": self._edited}
+        if self._costs is not None:
+            arrays |= {"cost": self._costs, "weight": np.rint(self._costs * self._unit).astype(np.int32)}
+        self.view = self.view._replace(**arrays)
+        unpack_regions(self, regions)
+
     def copy(self) -> Grid:
         """The same world once more; edits to one do not touch the other."""
-        same = copy(self)  # with the same pool of workspaces: they fit both, and new ones take long to be first touched
-        same.changes = ChangeLog(partial(_arcs_of, self._width))
+        same = type(self).__new__(type(self))
+        # With the same pool of workspaces: they fit both, and new ones take long to be first touched.
+        same.__dict__.update(self.__dict__)
+        same.changes = ChangeLog(partial(_arcs_of, self._width), same)
         same._edited = same.changes.edited
         same._free, same._moves = self._free.copy(), self._moves.copy()
         same._parts = same._cells_free = None
@@ -406,6 +437,38 @@ class Grid:
         """The same, whether the cell is free now or not."""
         row, col = self._point(point, what)
         return (row + 1) * self._width + col + 1
+
+    def is_free(self, cells: Any) -> Any:
+        """Whether an agent can stand on a cell: True or False for one (row, col), an array of them for an n x 2 array.
+
+        Off the map nothing is free. It looks at these cells only, and copies nothing.
+
+        >>> import timebound as tb
+        >>> world = tb.Grid([[1, 1, 0]])
+        >>> world.is_free((0, 1)), world.is_free((0, 2)), world.is_free((-1, 0))
+        (True, False, False)
+        >>> world.is_free([(0, 0), (0, 2), (5, 5)]).tolist()
+        [True, False, False]
+        """
+        try:
+            row, col = map(index, cells)
+        except (TypeError, ValueError):
+            return self._are_free(cells)
+        inside = 0 <= row < self.shape[0] and 0 <= col < self.shape[1]
+        return inside and bool(self._free[(row + 1) * self._width + col + 1])
+
+    def _are_free(self, cells: Any) -> np.ndarray:
+        try:
+            array = np.asarray(cells)
+        except (TypeError, ValueError, OverflowError):
+            array = np.asarray(None)  # rows of different lengths
+        if array.shape == (0,):
+            return np.zeros(0, bool)
+        if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+            raise ProblemError(f"cells are two whole numbers (row, col), or an n x 2 array of such, not {shown(cells)}")
+        inside = np.asarray((array >= 0) & (array < self.shape)).all(axis=1, keepdims=True)
+        rows, cols = np.where(inside, array, -1).astype(np.int64).T  # what is outside is a wall around the map
+        return self._free[(rows + 1) * self._width + cols + 1] != 0
 
     def is_open(self, state: int) -> bool:
         """Whether an agent could be there now."""

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..kernels.workspace import Pool
 from .changes import ChangeLog
 
 __all__ = ["World"]
@@ -19,7 +20,7 @@ class World(Protocol):
     table: str  # "dense", "linked" or "hashed": what a search should keep its states in
     buckets: bool  # whether costs are even enough for an array of buckets
     states: int  # how many states there are; for a hashed table, how many to reserve room for
-    spare: list[Any]  # a pool of workspaces
+    spare: Pool
     changes: ChangeLog
 
     @property

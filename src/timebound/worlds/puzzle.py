@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import ProblemError, WorldError
 from ..kernels.views import PuzzleView
+from ..kernels.workspace import Pool
 from ..text import shown
-from .changes import ChangeLog
-
-if TYPE_CHECKING:
-    from ..kernels.workspace import Workspace
+from .changes import ChangeLog, SavedWorld
 
 __all__ = ["TilePuzzle"]
 
 
-class TilePuzzle:
+class TilePuzzle(SavedWorld):
     """A board of tiles with one blank (0); a move slides a neighbouring tile into it, at cost 1.
 
     States are tuples in reading order. The heuristic is the sum of the tiles' Manhattan distances.
@@ -39,8 +37,8 @@ class TilePuzzle:
             raise WorldError(f"a tile puzzle has from 2 to 16 squares, not {shown(rows)} x {shown(cols)}")
         self.shape = (rows, cols)
         self.states = 1 << 14  # room to begin with; tables grow as states are met
-        self.spare: list[Workspace] = []
-        self.changes = ChangeLog(_no_arcs)
+        self.spare = Pool()
+        self.changes = ChangeLog(_no_arcs, self)
         self.view = PuzzleView(rows, cols, 0, self.changes.edited)
 
     @property
