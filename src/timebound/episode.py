@@ -188,7 +188,7 @@ class Agent(Savable):
         self._clock = new_clock()
         self._patience = PATIENCE
         self._memory_bytes = 0
-        self._proved = -1  # the world's edit count when the goal was proved to be out of reach
+        self._proved = -1  # the world's edit count in the last tick; a proof that there is no way is for that world
         self._outdated = False  # the planner is for another goal or place: a new one is made before the next tick
         self._retargeted = self._placed = 0
         self._begins = 0  # the number of the state in the trail where it was last put
@@ -311,22 +311,34 @@ class Agent(Savable):
         return float(self._record["nanoseconds"][0]) * 1e-9
 
     @_one_thread
-    def ahead(self) -> Any:
-        """Where the agent means to go from here, as far as it knows now: for drawing, or for reserving cells.
+    def ahead(self, *, likely: bool = False) -> Any:
+        """The next moves, as far as they are certain: whatever the next ticks plan, they are these, in this order.
 
-        The next decision may change it.
+        So the first of them is a cell to reserve. Only an edit, another goal or another place can change them. None are
+        told if the next move depends on what the next tick plans, as it does for most real-time algorithms until they
+        have found the goal, or if the world has been edited since the last tick.
+
+        ``likely=True`` tells what the agent would walk if its next ticks planned nothing more: for drawing. It may turn
+        off at the first step.
 
         >>> import timebound as tb
-        >>> agent = tb.agent("tba*", tb.Grid([[1, 1, 1, 1]]), (0, 0), (0, 3), budget=10)
-        >>> agent.step(), agent.ahead().tolist()
-        ((0, 1), [[0, 2], [0, 3]])
+        >>> agent = tb.agent("tba*", tb.Grid([[1, 1, 1, 1, 1]]), (0, 0), (0, 4), budget=2)
+        >>> agent.step(), agent.ahead().tolist(), agent.ahead(likely=True).tolist()  # the goal is not in sight
+        ((0, 1), [], [])
+        >>> agent.step(), agent.step(), agent.ahead().tolist()
+        ((0, 2), (0, 3), [[0, 4]])
         """
-        state = self._planner.state
-        if self.done:
-            return self.world.points_of(np.empty(0, np.int64))
-        if hasattr(self._planner, "ahead"):
-            return self.world.points_of(self._planner.ahead(self._view, int(self._record["position"][0])))
-        return self.world.points_of(state.route[state.plan[0] : state.plan[1]].copy())
+        planner: Any = self._planner
+        state = planner.state
+        way, certain = np.empty(0, np.int64), 0
+        if not self.done and not self._outdated and not self._record["deciding"][0]:
+            here, pending = int(self._record["position"][0]), int(self._record["pending"][0])
+            tells = hasattr(planner, "ahead")
+            way = planner.ahead(self._view, here) if tells else state.route[state.plan[0] : state.plan[1]].copy()
+            if self._proved == self.world.changes.edited[0]:
+                certain = len(way) if hasattr(planner, "sure") and planner.sure(self._view, here) else pending
+        most = min(len(way) if likely else certain, int(self._record["move_limit"][0]) - self.moves)
+        return self.world.points_of(way[:most])
 
     def step(self) -> Any:
         """Plan within the budget and make one move. Returns the new position; the old one if the agent had to wait."""

@@ -9,6 +9,8 @@ Chosen where the literature leaves it open:
 * A* and Dijkstra open a closed state again when it is reached more cheaply; weighted A* does not by default, which
   with a consistent heuristic keeps its bound. A greedy search keeps the first parent of a state.
 * When the world is edited, the search starts again from where the agent stands.
+* A goal that moves while the agent waits is looked for in the same tree (``kernels/new_goals.py``). An agent that is on
+  its way, or was put elsewhere, searches again from where it stands.
 * Following parents back to the start costs a tenth of an expansion per step, as in the TBA* paper (c = 10).
 
 The plain version is ``best_first`` in ``tests/naive/best_first.py``.
@@ -16,16 +18,19 @@ The plain version is ``best_first`` in ``tests/naive/best_first.py``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..kernels.best_first import advance, begin, new_search
 from ..kernels.following import trace_limit, write_route
-from ..kernels.layout import COUNTS, EXHAUSTED, GROW, PAUSED, RUNNING, WEIGHT_MAX
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, PAUSED, RUNNING, WEIGHT_MAX
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
+from ..kernels.new_goals import keep_course, turn_to
 from ..kernels.saving import keeps
-from ..kernels.views import edits
+from ..kernels.tables import state_of
+from ..kernels.ticks import Tick
+from ..kernels.views import edits, one_goal
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
 from .registry import Algorithm, Parameter, World
 
@@ -67,7 +72,11 @@ def _decide(agent, world, s, tick):
         plan[1] = plan[0]
     last = counts.expanded + tick.limit
     if search.status == RUNNING:
-        status = advance(world, agent.table, agent.queue, search, counts, tick)
+        status, price = keep_course(world, agent.table, agent.queue, search, counts, tick)
+        last -= price
+        if status == RUNNING and not search.sorting:
+            rest = Tick(last - counts.expanded, tick.deadline, tick.clock)
+            status = advance(world, agent.table, agent.queue, search, counts, rest)
         if status == GROW:
             return NEEDS_ROOM
         if status == PAUSED:
@@ -78,6 +87,31 @@ def _decide(agent, world, s, tick):
     if search.status == EXHAUSTED:
         return NO_WAY
     return write_route(agent, world, trace_limit(last - counts.expanded))
+
+
+@retarget.on(CompleteSearch)
+def _retarget(agent, world, s, goal, tick):
+    search = agent.search[0]
+    progress = agent.progress[0]
+    waits = progress.begun and s == state_of(agent.table, search.root) and progress.edits == edits(world)
+    displaced(agent, world, s)
+    if waits and not one_goal(world):
+        progress.begun = 1
+        turn_to(world, agent.table, search, goal)
+        if search.status == FOUND:
+            progress.tracing = search.goal_slot
+    search.goal = goal
+    return True
+
+
+@displaced.on(CompleteSearch)
+def _displaced(agent, world, s):
+    progress = agent.progress[0]
+    progress.begun = 0
+    progress.tracing = -1
+    agent.plan[0] = agent.route.shape[0]
+    agent.plan[1] = agent.plan[0]
+    return True
 
 
 # A path is written from the end of its array.
@@ -108,6 +142,16 @@ class BestFirstPlanner:
         else:
             table, queue = self._workspace.enlarged(self.state.table, self.state.queue)
             self.state = self.state._replace(table=table, queue=queue)
+
+    def ahead(self, view: Any, state: int) -> np.ndarray:
+        """The rest of the path, once it is known."""
+        held = self.state
+        known = held.progress["begun"][0] and held.search["status"][0] == FOUND and held.progress["tracing"][0] < 0
+        return held.route[slice(*held.plan)].copy() if known else held.route[:0]
+
+    def sure(self, view: Any, state: int) -> bool:
+        """A path that is known is walked to its end, unless an edit has yet to be noticed."""
+        return bool(self.state.progress["edits"][0] == edits(view))
 
     def memory_bytes(self) -> int:
         """Bytes of the states held: words, parents and open-list entries, not the arrays' reserve."""

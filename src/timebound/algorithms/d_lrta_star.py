@@ -31,6 +31,8 @@ Chosen where the paper is silent:
   a cell that was a wall has no region, so there the global goal counts. If an arc became cheaper, all values are
   forgotten.
 * Worlds without regions are refused: puzzles, and graphs with one-way arcs.
+* A global goal that moves: its region is looked up anew, values for it come down as those of lrta*, and every state may
+  give a move towards an intermediate goal again. Values for the present intermediate goal are as good as before.
 
 The plain version: ``DynamicControl`` in ``tests/naive/dynamic_control.py``.
 """
@@ -45,19 +47,28 @@ from ..databases.depth_trees import DepthTree
 from ..databases.files import frozen
 from ..databases.patterns import PATTERNS
 from ..errors import SpecError
-from ..kernels.depth_control import FixedDepth, Oracle, StoredDepth, new_oracle, note_step, select_depth
+from ..kernels.depth_control import FixedDepth, Oracle, StoredDepth, new_oracle, note_goal, note_step, select_depth
 from ..kernels.depth_tree import History, TreeDepth, new_history
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues, enlarged, learned
 from ..kernels.jit import inlined
-from ..kernels.layout import GROW, PAUSED, WEIGHT_ONE
-from ..kernels.learning_rules import FORGET, SPACE, abandoned, hopeless, lacks, mini_min, update
+from ..kernels.layout import GROW, PAUSED, STAMP_MAX, WEIGHT_ONE
+from ..kernels.learning_rules import (
+    FORGET,
+    SPACE,
+    change_goal,
+    drop_lookahead,
+    hopeless,
+    lacks,
+    mini_min,
+    update,
+)
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import lacks_room, zeros
 from ..kernels.pattern_tables import PatternTable, intermediate_goal, region_of
 from ..kernels.saving import keeps
-from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, word_of, write
+from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, renew, word_of, write
 from ..kernels.ticks import Tick
 from ..kernels.views import VECTOR, GraphView, edits
 from ..kernels.workspace import new_record
@@ -109,12 +120,9 @@ def _decide(algorithm, world, s, tick):
     Line 3, select a depth and a goal: ``select``. Lines 4 to 7, look around, learn, take a step: ``lrta_star``.
     """
     steering = algorithm.steering[0]
-    look = algorithm.look[0]
+    limit = tick.limit
     if algorithm.learner[0].edits != edits(world):  # a choice that was made, or begun, is of another world
-        if steering.depth == 0:
-            look.paused = 0
-        steering.depth = 0
-    limit = tick.limit - abandoned(world, algorithm)
+        limit -= drop_choice(algorithm)
     if lacks(world, algorithm, 1) or lacks_more(algorithm):
         return NEEDS_ROOM
     if limit < 1:
@@ -126,6 +134,41 @@ def _decide(algorithm, world, s, tick):
             return chosen
         steering.depth = chosen
     return lrta_star(algorithm, world, s, rest)
+
+
+@inlined
+def drop_choice(algorithm):
+    """Give up what was chosen for the present move, or begun, and return what a paused lookahead has expanded for it.
+
+    What is looked at for a choice is not counted.
+    """
+    steering = algorithm.steering[0]
+    if steering.depth == 0:
+        algorithm.look[0].paused = 0
+    steering.depth = 0
+    return drop_lookahead(algorithm)
+
+
+@retarget.on(DynamicControl)
+def _retarget(algorithm, world, s, goal, tick):
+    steering = algorithm.steering[0]
+    if algorithm.visited.stamp[0] >= STAMP_MAX:
+        return False
+    drop_choice(algorithm)
+    algorithm.plan[0] = algorithm.plan[1]
+    change_goal(algorithm, world, algorithm.values, steering.goal, goal, WEIGHT_ONE, tick)
+    renew(algorithm.visited)
+    steering.goal = goal
+    if algorithm.patterns.region.shape[0] > 0:
+        steering.region = region_of(algorithm.patterns, goal)
+    note_goal(algorithm.control, steering.region)
+    return True
+
+
+@displaced.on(DynamicControl)
+def _displaced(algorithm, world, s):
+    drop_choice(algorithm)
+    return True
 
 
 @inlined
@@ -186,7 +229,7 @@ def lrta_star(algorithm, world, s, tick):
     space = algorithm.space
     globally = look.goal == steering.goal
     values = algorithm.values if globally else algorithm.nearby
-    unlearned = learned(values, s) == 0
+    unlearned = learned(values, s) <= 0
     expanded = np.int64(1)
     seen = np.int64(0)
     if steering.depth == 1:  # the neighbours are the frontier, and no space need be set up
@@ -331,7 +374,7 @@ def control_of(
         return FixedDepth(cap)
     if depth == "tree":
         return tree_depth(world, tree, gamma)
-    return StoredDepth(goal_region) if depth == "pdb" else new_oracle(gamma)
+    return StoredDepth(np.array([goal_region])) if depth == "pdb" else new_oracle(gamma)
 
 
 def nothing_visited() -> HashedTable:

@@ -6,18 +6,20 @@ again. So the search ends, with the proof that there is no way, once a limit pru
 
 The limit starts at h(start); the next one is the smallest f that was pruned.
 
+Another goal, or another place to go on from, begins it anew.
+
 The plain version: ``tests/naive/ida_star.py``.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..kernels.jit import inlined
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.ticks import late, pause_due, stride
 from ..kernels.views import aim, degree, edits, estimate, locate, successor
 from ..kernels.workspace import new_record
@@ -79,6 +81,19 @@ def _decide(algorithm, world, s, tick):
     if iteration.status == EXHAUSTED:
         return NO_WAY
     return plan[1] - plan[0]
+
+
+@retarget.on(IdaStar)
+def _retarget(algorithm, world, s, goal, tick):
+    algorithm.iteration[0].goal = goal
+    return displaced(algorithm, world, s)
+
+
+@displaced.on(IdaStar)
+def _displaced(algorithm, world, s):
+    algorithm.iteration[0].begun = 0
+    algorithm.plan[0] = algorithm.plan[1]
+    return True
 
 
 @inlined
@@ -177,6 +192,14 @@ class IdaStarPlanner:
             nexts=np.concatenate([state.nexts, np.zeros_like(state.nexts)]),
             route=np.concatenate([state.route, np.zeros_like(state.route)]),
         )
+
+    def ahead(self, view: Any, state: int) -> np.ndarray:
+        """The rest of the path, once it is known; before that ``plan`` is empty."""
+        return np.array(self.state.route[slice(*self.state.plan)])
+
+    def sure(self, view: Any, state: int) -> bool:
+        """A path that is known is walked to its end, unless an edit has yet to be noticed."""
+        return bool(self.state.iteration["edits"][0] == edits(view))
 
     def memory_bytes(self) -> int:
         """Bytes of the deepest path so far."""

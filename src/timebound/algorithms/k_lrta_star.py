@@ -27,6 +27,8 @@ Chosen where the papers are silent:
   new plan is made from where the agent stands.
 * When there is no way, an exhausted lookahead proves it, or a value that is too high (``kernels/learning_rules.py``).
 * Directed graphs are fine as long as the goal stays within reach from wherever the arcs lead.
+* A goal that moves: as LRTA*; with a weight, values come down by as many times the way. Who is put elsewhere, or given
+  another goal, plans anew from where it stands.
 
 The plain version: ``LocalSearch`` in ``tests/naive/learning.py``.
 """
@@ -41,9 +43,20 @@ from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues, learned
 from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import EXHAUSTED, GROW, PAUSED, WEIGHT_MAX, WEIGHT_ONE
-from ..kernels.learning_rules import SPACE, VALUES, abandoned, dijkstra_inwards, from_best, hopeless, lacks, teach
+from ..kernels.learning_rules import (
+    SPACE,
+    VALUES,
+    abandoned,
+    dijkstra_inwards,
+    drop_lookahead,
+    from_best,
+    hopeless,
+    lacks,
+    redirect,
+    teach,
+)
 from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.memory import lacks_room, zeros
 from ..kernels.saving import keeps
 from ..kernels.ticks import Tick
@@ -181,6 +194,19 @@ def _lead(algorithm, world, options):
     return last - first
 
 
+@retarget.on(LocalSearch)
+def _retarget(algorithm, world, s, goal, tick):
+    redirect(algorithm, world, goal, algorithm.options[0].weight, tick)
+    return True
+
+
+@displaced.on(LocalSearch)
+def _displaced(algorithm, world, s):
+    drop_lookahead(algorithm)
+    algorithm.plan[0] = algorithm.plan[1]
+    return True
+
+
 # A plan is written from the end of its array.
 keeps(LocalSearch, route=lambda agent: np.s_[int(agent.plan[0]) : int(agent.plan[1])])
 
@@ -198,6 +224,10 @@ class LocalSearchPlanner(AgentCenteredPlanner):
         options["weight"] = int(weight * WEIGHT_ONE)
         slots, arcs = first_room(budget.expansions, int(widest(world.view)), timed)
         self.state = LocalSearch(space=new_space(slots, arcs), options=options, route=zeros(slots), **self._common)
+
+    def sure(self, view: Any, state: int) -> bool:
+        """Whether a plan is walked to its end; not if an edit has yet to be noticed."""
+        return bool(self.state.options["frontier"][0] and self.state.learner["edits"][0] == edits(view))
 
 
 _PARAMETERS = (

@@ -25,6 +25,9 @@ Chosen where the paper is silent:
   ten such failures it goes to the goal itself, until an edit opens something. Edits that only block make no failed
   record good, so they change nothing. So it stays complete.
 * Looking for similar records expands no states: it takes the time of a walk through a k-d tree, besides the budget.
+* A goal that moves: the answer is kept as long as it points there, roughly; then there is a new query
+  (``knn_query.reconsider``). Values for a subgoal stay, and those for the global goal come down as LRTA*'s do. An agent
+  that was put elsewhere queries again if it cannot climb to its subgoal from there in a few steps.
 * Directed graphs, terrain and puzzles have no databases yet, and are refused.
 """
 
@@ -34,15 +37,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.climbing import ARRIVED, CLIMBING, climb_on, start_climb
+from ..kernels.climbing import ARRIVED, CLIMBING, climb_on, start_climb, way_between
 from ..kernels.coverage_records import CoverageQuery, CoverageRecords
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues
 from ..kernels.jit import inlined, now_ns
 from ..kernels.kd_tree import Nearest
 from ..kernels.layout import WEIGHT_ONE
-from ..kernels.learning_rules import FORGET, VALUES, hopeless, must_forget, update
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.learning_rules import FORGET, VALUES, change_goal, hopeless, must_forget, update
+from ..kernels.loop import AT_ONCE, NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import lacks_room
 from ..kernels.subgoal_records import SubgoalRecords, most_similar, next_check, subgoal_at
 from ..kernels.ticks import stride, tired
@@ -88,7 +91,7 @@ def _decide(algorithm, world, s, tick):
     if lacks_room(algorithm.values, 1):
         learner.lack = VALUES
         return NEEDS_ROOM
-    reconsider(query)
+    reconsider(query, world, s)
     used = answer_query(algorithm, world, query, algorithm.climb[0], s, tick)
     counts.expanded += used
     if query.paused:
@@ -112,6 +115,38 @@ def _decide(algorithm, world, s, tick):
     return lrta_star(algorithm, world, query, look, counts, s)
 
 
+@retarget.on(NearestNeighbours)
+def _retarget(algorithm, world, s, goal, tick):
+    look = algorithm.look[0]
+    query = algorithm.query[0]
+    algorithm.plan[0] = algorithm.plan[1]
+    if look.goal == query.goal:
+        change_goal(algorithm, world, algorithm.values, look.goal, goal, WEIGHT_ONE, tick)
+        look.goal = goal
+        query.slips = 0
+    query.goal = goal
+    query.failed = 0
+    query.untold = 1
+    return True
+
+
+@displaced.on(NearestNeighbours)
+def _displaced(algorithm, world, s):
+    look = algorithm.look[0]
+    query = algorithm.query[0]
+    counts = algorithm.counts[0]
+    algorithm.plan[0] = algorithm.plan[1]
+    if look.goal >= 0:
+        cost, expanded = way_between(world, s, look.goal, np.int64(AT_ONCE))
+        counts.expanded += expanded
+        counts.learning += expanded
+        if cost < 0:
+            query.asked = -1
+    query.slips = 0
+    query.untold = 1
+    return True
+
+
 @inlined
 def answer_query(algorithm, world, query, climb, s, tick):
     """Go on with a query until it is answered, or the tick is over; if it is answered already, that is all.
@@ -130,7 +165,8 @@ def answer_query(algorithm, world, query, climb, s, tick):
         query.tried = -1
         query.ticks = 0
         query.moves = 0
-        start_climb(world, climb, s, query.goal, query.climb_limit)
+        query.asked = query.goal
+        start_climb(world, climb, s, query.asked, query.climb_limit)
         query.stage = STRAIGHT
         if query.failed >= FAILURES:
             query.stage = query.without
@@ -161,7 +197,7 @@ def _next_check(records, similar, world, query, climb, s):
     They are climbs from s to the record's start, and from its end to the goal. Called when the climb before has ended.
     """
     if query.tried < 0:  # it went straight to the goal, and got stuck: now for the records
-        most_similar(world, records, s, query.goal, similar)
+        most_similar(world, records, s, query.asked, similar)
         query.tried = 0
     elif climb.status != ARRIVED:  # the record fails
         query.tried += 1
@@ -170,7 +206,7 @@ def _next_check(records, similar, world, query, climb, s):
         return False
     else:  # it passes the first
         end = np.int64(records.ends[similar.found[query.tried]])
-        start_climb(world, climb, end, query.goal, query.climb_limit)
+        start_climb(world, climb, end, query.asked, query.climb_limit)
         query.from_end = 1
         return True
     if query.tried == similar.filled[0]:

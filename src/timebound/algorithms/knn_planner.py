@@ -113,6 +113,8 @@ def _make(
     if otherwise not in _OTHERS:
         return knn
     other = _OTHERS[otherwise]
+    return OtherwisePlanner(world, knn, lambda to: other.make(world, to, budget, **other.settle({})))
+
     return OtherwisePlanner(world, knn, partial(other.make, world, goal, budget, **other.settle({})))
 
 

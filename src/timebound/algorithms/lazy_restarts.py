@@ -11,6 +11,7 @@ Chosen where the paper is silent or slips:
 * If ground becomes cheaper than any was, the search starts again: its open states were put in order by estimates that
   are no longer believed.
 * So does it after more edits than the world's log holds; or, with a budget in time, than can be judged in a tick.
+* When the goal moves, all edits since the search began are judged again: what did not matter before may matter now.
 
 The plain version is ``Repeated`` in ``tests/naive/repeated.py``.
 """
@@ -27,13 +28,14 @@ from ..kernels.layout import WEIGHT_ONE
 from ..kernels.tables import intern, state_of
 from ..kernels.views import aim, cost_between, edits, estimate, locate
 
-__all__ = ["RESTART_FIELDS", "note_costs", "restart_search"]
+__all__ = ["RESTART_FIELDS", "note_costs", "note_estimate", "restart_search"]
 
 RESTART_FIELDS = [
     ("lazy", np.int64),  # 1: an edit does not always start the search again
     ("edits", np.int64),  # the world's edit count when last looked at
     ("stale", np.int64),  # 1 if the world has been edited since the search began
     ("heard", np.int64),  # entries of the world's log that have been judged
+    ("since", np.int64),  # how many there were when the search began
     ("straight", np.int64),  # the estimate from the search's root when it began
 ]
 
@@ -47,7 +49,14 @@ def note_costs(agent, world):
     follow.edits = edits(world)
     follow.stale = 0
     follow.heard = agent.log.total[0]
-    follow.straight = _estimate_from_root(agent, world)
+    follow.since = follow.heard
+    note_estimate(agent, world)
+
+
+@inlined
+def note_estimate(agent, world):
+    """Estimates are for another state from now on, or a search begins."""
+    agent.follow[0].straight = _estimate_from_root(agent, world)
 
 
 @inlined
@@ -84,7 +93,7 @@ def restart_search(agent, world, s, tick):
 def _estimate_from_root(agent, world):
     search = agent.search[0]
     root = state_of(agent.table, search.root)
-    return estimate(world, aim(world, search.goal), root, locate(world, root))
+    return estimate(world, aim(world, search.aim), root, locate(world, root))
 
 
 @inlined

@@ -21,6 +21,8 @@ Chosen where the papers are silent:
   higher than any way out of the known part could make it (``kernels/learning_rules.py``). That takes about as many
   moves as the square of the number of states in the agent's part of the world; set a move limit if that is too long.
 * Directed graphs are fine as long as the goal stays within reach from wherever the arcs lead.
+* A goal that moves: values come down by what a way from the new goal to the old one costs, and stay lower bounds; if a
+  greedy agent finds none in a few steps, they are forgotten. Who is put elsewhere looks around there.
 
 The plain version: ``Lrta`` in ``tests/naive/learning.py``.
 """
@@ -36,9 +38,9 @@ from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues, learned
 from ..kernels.jit import inlined
 from ..kernels.layout import GROW, INFINITE, PAUSED, WEIGHT_ONE
-from ..kernels.learning_rules import SPACE, abandoned, hopeless, lacks, mini_min, update
+from ..kernels.learning_rules import SPACE, abandoned, drop_lookahead, hopeless, lacks, mini_min, redirect, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import zeros
 from ..kernels.saving import keeps
 from ..kernels.ticks import Tick
@@ -127,7 +129,7 @@ def _look_further(algorithm, world, s, lookahead, tick):
         counts.states = values.used[1] + look.states
         return NO_WAY
     # S is everything around every state visited; of a state's visits at least the first finds nothing learned there.
-    learner.reach += learned(values, s) == 0
+    learner.reach += learned(values, s) <= 0
     lookahead.ball = max(lookahead.ball, look.expanded)
     # Line 6: update h(s).
     h = space.h[0]
@@ -137,6 +139,18 @@ def _look_further(algorithm, world, s, lookahead, tick):
         return NO_WAY
     # Line 7: one step towards it.
     return one_step(algorithm, space.table.states[space.table.parents[best]])
+
+
+@retarget.on(Lrta)
+def _retarget(algorithm, world, s, goal, tick):
+    redirect(algorithm, world, goal, WEIGHT_ONE, tick)
+    return True
+
+
+@displaced.on(Lrta)
+def _displaced(algorithm, world, s):
+    drop_lookahead(algorithm)
+    return True
 
 
 keeps(Lrta, route=lambda agent: np.s_[:1])

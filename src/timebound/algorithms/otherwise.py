@@ -13,6 +13,8 @@ an edit that has opened something. Then the agent is kNN LRTA*'s again.
 * Where the goal can be climbed to, LRTA* goes there as before. Walls may fall on that way too; then, as with a record
   that fails, there is a new query.
 * The tick that ends a query goes on with what is left of its budget, if anything is.
+* A goal that moves, or an agent that is put elsewhere, is told to the other algorithm at once if it walks, and if a
+  query is under way, when that ends without a record. What each makes of it is its own affair.
 
 The plain version is ``walk`` with ``otherwise`` in tests/naive/subgoals.py.
 """
@@ -26,9 +28,11 @@ import numpy as np
 
 from ..kernels import loop
 from ..kernels.edits import LogView
+from ..kernels.jit import kernel
 from ..kernels.learning_rules import must_forget
-from ..kernels.loop import NEEDS_ROOM, decide
+from ..kernels.loop import AT_ONCE, NEEDS_ROOM, decide, displaced, retarget
 from ..kernels.native import kind_of
+from ..kernels.ticks import Tick, new_clock
 from .knn_lrta_star import NEW_SUBGOAL
 from .knn_query import GIVES_WAY, NEW, hear_of_openings, reconsider
 from .registry import World
@@ -55,7 +59,7 @@ def _decide(algorithm, world, s, tick):
     query = algorithm.query[0]
     if must_forget(world, algorithm.log, algorithm.learner[0], algorithm.look[0], algorithm.plan):
         hear_of_openings(query)  # there are no values to forget
-    reconsider(query)
+    reconsider(query, world, s)
     if query.stage == NEW:
         return NEEDS_ROOM
     ready = decide(algorithm.other, world, s, tick)
@@ -63,11 +67,32 @@ def _decide(algorithm, world, s, tick):
     return ready
 
 
+@retarget.on(Otherwise)
+def _retarget(algorithm, world, s, goal, tick):
+    query = algorithm.query[0]
+    query.goal = goal
+    query.failed = 0
+    return retarget(algorithm.other, world, s, goal, tick)
+
+
+@displaced.on(Otherwise)
+def _displaced(algorithm, world, s):
+    algorithm.query[0].asked = -1
+    return displaced(algorithm.other, world, s)
+
+
+@kernel
+def _tell(other, world, s, goal, clock):
+    """Tell who has not walked for a while where the agent is now, and where it is to go. False: it begins anew."""
+    stays = displaced(other, world, s)
+    return retarget(other, world, s, goal, Tick(np.int64(AT_ONCE), np.int64(0), clock)) and stays
+
+
 class OtherwisePlanner:
     """A planner of kNN LRTA*, and one of the algorithm that it gives way to, made when that is first needed."""
 
-    def __init__(self, world: World, knn: Any, make: Callable[[], Any]) -> None:
-        self._knn, self._make = knn, make
+    def __init__(self, world: World, knn: Any, make: Callable[[int], Any]) -> None:
+        self._world, self._knn, self._make = world, knn, make
         knn.state.query["without"] = GIVES_WAY
         self._other: Any = None
         self._walks: Otherwise | None = None
@@ -76,6 +101,7 @@ class OtherwisePlanner:
             # What it will run is compiled before it walks, not in the middle of a tick.
             self._give_way()
             loop.runner(kind_of(world.view), kind_of(self.state))
+            _tell(self._other.state, world.view, 0, 0, new_clock())
             self._drop()
             _loaded.add(kind)
 
@@ -106,16 +132,24 @@ class OtherwisePlanner:
 
     def _give_way(self) -> None:
         knn = self._knn.state
-        if self._other is None or knn.look["goal"][0] >= 0:  # LRTA* has walked: the other's plans are of another place
-            self._drop()
-            other = self._make()
+        goal = int(knn.query["goal"][0])
+        if self._other is None or knn.look["goal"][0] >= 0 or not self._told(goal):
+            self._drop()  # LRTA* has walked: the other's plans are of another place
+            other = self._make(goal)
             other.state = other.state._replace(counts=knn.counts)
             self._other = other
             # The values are of no use, and if LRTA* walks again, it begins with a new subgoal.
             knn.learner["lack"] = NEW_SUBGOAL
             self._knn.enlarge()
             knn.look["goal"] = -1
+        knn.query["untold"] = 0
         self._walks = self._joined()
+
+    def _told(self, goal: int) -> bool:
+        """Tell the other one what has changed since it last walked; False if it can make nothing of that."""
+        query = self._knn.state.query
+        here = int(query["here"][0])
+        return not query["untold"][0] or bool(_tell(self._other.state, self._world.view, here, goal, new_clock()))
 
     def _drop(self) -> None:
         other, self._other, self._walks = self._other, None, None
@@ -137,6 +171,12 @@ class OtherwisePlanner:
         if self._walks is not None and hasattr(self._other, "ahead"):
             return np.asarray(self._other.ahead(view, state))
         return np.array(self.state.route[slice(*self.state.plan)])
+
+    def sure(self, view: Any, state: int) -> bool:
+        """Whether the other algorithm walks, is sure, and nothing is reason for a query."""
+        query = self._knn.state.query[0]
+        stays = self._walks is not None and query["retry"] == 0 and query["asked"] == query["goal"]
+        return bool(stays and self._other.sure(view, state))
 
     def details(self) -> dict[str, Any]:
         """What the last query found; ``none`` where the other algorithm walks."""

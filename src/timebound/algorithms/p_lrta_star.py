@@ -12,7 +12,7 @@ Chosen where the papers are silent:
 * The update of the agent's own state is the lookahead, one expansion, whatever the budget. Updates from the queue, and
   a second look at the neighbours if there were any, are expansions made while learning; the queue's size bounds them.
 * On directed graphs the states offered are the successors; those before the state would be better, but are not known.
-* Edits, and worlds without a way: as LRTA*. A change that makes values obsolete empties the queue too.
+* Edits, goals that move, and worlds without a way: as LRTA*. An edit that makes values obsolete empties the queue too.
 
 The plain version: ``PrioritizedLrta`` in ``tests/naive/learning.py``.
 """
@@ -25,9 +25,10 @@ import numpy as np
 
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues
+from ..kernels.jit import inlined
 from ..kernels.layout import WEIGHT_ONE
-from ..kernels.learning_rules import FORGET, hopeless, lacks, look_around, offer, sweep, update
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.learning_rules import FORGET, hopeless, lacks, look_around, offer, redirect, sweep, update
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import zeros
 from ..kernels.views import edits
 from ..kernels.workspace import new_record
@@ -73,11 +74,8 @@ def _decide(algorithm, world, s, tick):
     queue = queue_states.shape[0]
     limit = tick.limit
     if swept.under_way and learner.edits != edits(world):
-        # Paused, and the world has been edited since: what has been done counts, and a new look is needed.
-        counts.expanded += 1 + swept.done
-        counts.learning += swept.done
+        _drop_sweep(algorithm)  # it was paused, and the world has been edited since
         limit -= 1
-        swept.under_way = 0
     if lacks(world, algorithm, 0 if swept.under_way else queue + 2):
         if learner.lack == FORGET:
             swept.length = 0
@@ -110,6 +108,30 @@ def _decide(algorithm, world, s, tick):
     if there < 0 or hopeless(look, swept.value, values.used[1], WEIGHT_ONE):
         return NO_WAY
     return one_step(algorithm, there)
+
+
+@inlined
+def _drop_sweep(algorithm):
+    """A sweep that was paused is given up: what has been done counts, and a new look is needed."""
+    swept = algorithm.sweep[0]
+    counts = algorithm.counts[0]
+    if swept.under_way:
+        counts.expanded += 1 + swept.done
+        counts.learning += swept.done
+        swept.under_way = 0
+
+
+@retarget.on(Prioritized)
+def _retarget(algorithm, world, s, goal, tick):
+    _drop_sweep(algorithm)
+    redirect(algorithm, world, goal, WEIGHT_ONE, tick)
+    return True
+
+
+@displaced.on(Prioritized)
+def _displaced(algorithm, world, s):
+    _drop_sweep(algorithm)
+    return True
 
 
 class PrioritizedPlanner(AgentCenteredPlanner):

@@ -24,6 +24,9 @@ Chosen where the papers are silent:
 * Regions that are not of one connected part prove that there is no way, at once.
 * Edits: the abstraction is brought up to date, and the rest of the path is dropped. If an arc became cheaper, or if
   regions have other numbers now, what was learned is forgotten, and in the latter case the database is left aside.
+* A goal that moves: its region is looked up anew, and the next move planned anew from where the agent stands. Values
+  for the goal's region come down by the way from region to region, as those of lrta* do; regions left before may give
+  a move towards an intermediate goal again, and values for the present one are as good as before.
 * Making the abstraction, which all agents of a world share, is no part of planning.
 
 The plain version is ``PrLrta`` in ``tests/naive/path_refinement.py``.
@@ -43,12 +46,12 @@ from ..kernels.best_first import advance, begin, best_open, new_search
 from ..kernels.corridor import Corridor
 from ..kernels.edits import LogView
 from ..kernels.following import write_route
-from ..kernels.heuristic_values import LearnedValues, enlarged
+from ..kernels.heuristic_values import LearnedValues, enlarged, forget
 from ..kernels.jit import at, inlined
 from ..kernels.layout import EXHAUSTED, FOUND, GROW, PAUSED, WEIGHT_ONE
-from ..kernels.learning_rules import SPACE, VALUES, mini_min, must_forget
+from ..kernels.learning_rules import FORGET, SPACE, VALUES, change_goal, mini_min, must_forget
 from ..kernels.lookahead import LOOKING, Space, best_on_frontier, breadth_first, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.memory import lacks_room, reserved
 from ..kernels.pattern_tables import PatternTable, intermediate_goal, region_of, stored_depth
 from ..kernels.saving import keeps
@@ -79,6 +82,7 @@ PROGRESS = np.dtype(
         ("gamma", np.int64),  # fixed point
         ("by_depth", np.int64),  # 1 if the pattern database says how deep to look
         ("by_goal", np.int64),  # 1 if it says where to go
+        ("era", np.int64),  # the number of the goal: 1, and 1 more whenever it moves
     ]
 )
 LOOK, BEGIN, SEARCH, WALK = range(4)  # LRTA* looks ahead; A* begins; A* goes on; its path is walked
@@ -95,7 +99,7 @@ class PathRefinement(NamedTuple):
     middle: np.ndarray  # int64[regions]: the state in the middle of each
     part: np.ndarray  # int32[regions]: which connected part each belongs to
     marks: np.ndarray  # int64[regions]: the number of the last corridor that each was part of
-    entered: np.ndarray  # uint8[regions]: 1 for those that LRTA* has moved on from
+    entered: np.ndarray  # int32[regions]: the number of the goal towards which LRTA* last moved on from each
     patterns: PatternTable
     values: LearnedValues  # for the goal's region
     nearby: LearnedValues  # for the intermediate goal
@@ -147,6 +151,40 @@ def _decide(agent, world, s, tick):
 
 
 @inlined
+def _plan_anew(agent):
+    """What is planned, or being planned, is dropped. What it took is counted already."""
+    progress = agent.progress[0]
+    agent.look[0].paused = 0
+    progress.stage = LOOK
+    progress.tracing = -1
+    agent.plan[0] = agent.plan[1]
+
+
+@retarget.on(PathRefinement)
+def _retarget(agent, world, s, goal, tick):
+    progress = agent.progress[0]
+    old = np.int64(agent.region[at(progress.goal)])
+    there = np.int64(agent.region[at(goal)])
+    if progress.era == 0x7FFFFFFF:
+        return False
+    _plan_anew(agent)
+    if old < 0 or there < 0 or agent.part[at(old)] != agent.part[at(there)]:
+        if not forget(agent.values):
+            agent.learner[0].lack = FORGET
+    elif old != there:
+        change_goal(agent, agent.level, agent.values, old, there, WEIGHT_ONE, tick)
+    progress.goal = goal
+    progress.era += 1
+    return True
+
+
+@displaced.on(PathRefinement)
+def _displaced(agent, world, s):
+    _plan_anew(agent)
+    return True
+
+
+@inlined
 def _look(agent, s, tick):
     """Choose the next region, by LRTA* unless the goal is in this one. When that is done, A* may begin.
 
@@ -190,7 +228,7 @@ def _look(agent, s, tick):
     if best < 0:
         return NO_WAY
     mini_min(values, here, space.h[0], v)
-    agent.entered[at(here)] = 1
+    agent.entered[at(here)] = progress.era
     progress.next = space.table.states[space.table.parents[best]]
     progress.stage = BEGIN
     return 0
@@ -207,7 +245,7 @@ def _choose_goal(agent, here, there):
     progress.direct = 1
     look.goal = there
     known = patterns.region.shape[0]
-    if here >= known or there >= known or (progress.by_goal and agent.entered[at(here)]):
+    if here >= known or there >= known or (progress.by_goal and agent.entered[at(here)] == progress.era):
         return True
     a = region_of(patterns, here)
     b = region_of(patterns, there)
@@ -363,6 +401,7 @@ class PrLrtaPlanner(AgentCenteredPlanner):
         progress["goal"], progress["cap"], progress["gamma"] = goal, cap, max(1, round(gamma * WEIGHT_ONE))
         progress["by_depth"], progress["by_goal"] = by_depth, by_goal
         progress["subgoal"] = progress["tracing"] = -1
+        progress["era"] = 1
         self._workspace: Workspace | None = None
         route = np.empty(1024, np.int64)
         self._common["plan"][:] = len(route)
@@ -424,7 +463,7 @@ class PrLrtaPlanner(AgentCenteredPlanner):
         return NO_PATTERNS
 
     def _none_entered(self) -> np.ndarray:
-        return reserved(self._regions.graph.states, np.uint8)
+        return reserved(self._regions.graph.states, np.int32)
 
     def _borrowed(self) -> dict[str, Any]:
         """Room for A*, from the world's pool."""
@@ -477,6 +516,16 @@ class PrLrtaPlanner(AgentCenteredPlanner):
             self.state = self.state._replace(**self._borrowed())
         self.state = self.state._replace(entered=self._none_entered(), nearby=self._no_values())
         self.state.progress["stage"], self.state.progress["subgoal"], self.state.progress["tracing"] = LOOK, -1, -1
+
+    def ahead(self, view: Any, state: int) -> np.ndarray:
+        """The rest of the way into the next region, once it is known."""
+        held, progress = self.state, self.state.progress[0]
+        known = progress["stage"] == WALK and progress["tracing"] < 0 and not progress["stale"]
+        return held.route[slice(*held.plan)].copy() if known else held.route[:0]
+
+    def sure(self, view: Any, state: int) -> bool:
+        """Such a way is walked to its end, unless an edit has yet to be noticed."""
+        return bool(self.state.learner["edits"][0] == edits(view))
 
     def memory_bytes(self) -> int:
         """As for every learner, and what A* holds. The regions, which all agents share, do not count."""

@@ -10,7 +10,7 @@ Chosen where the papers are silent:
 * Half the height is rounded down: start and goal that meet at level 1 are searched at the ground alone.
 * "Beside" is whatever an arc leads to from the path.
 * Where start and goal never meet there is no way. Nothing is searched for that.
-* When the world is edited, everything is planned anew from where the agent stands, as A* does.
+* When the world is edited, everything is planned anew from where the agent stands, as A* does; as for another goal.
 * Expansions of all levels count. Following parents costs a tenth of an expansion per step, as for A*.
 * Making the abstraction, which all agents of a world share, is no part of planning.
 
@@ -29,7 +29,7 @@ from ..kernels.corridor import Corridor
 from ..kernels.following import trace_limit, write_route
 from ..kernels.jit import inlined
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, PAUSED, RUNNING
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.saving import keeps
 from ..kernels.tables import state_of
 from ..kernels.views import GraphView, degree, edits, successor
@@ -41,6 +41,7 @@ from .registry import Algorithm, World
 PROGRESS = np.dtype(
     [
         ("edits", np.int64),  # the world's edit count when the plan began; -1: there is none
+        ("goal", np.int64),  # a state
         ("start", np.int64),  # where it began
         ("stage", np.int64),  # the constants below
         ("level", np.int64),  # that is searched
@@ -107,6 +108,19 @@ def _decide(agent, world, s, tick):
     return _mark_corridor(agent, steps)
 
 
+@retarget.on(PartialRefinement)
+def _retarget(agent, world, s, goal, tick):
+    agent.progress[0].goal = goal
+    return displaced(agent, world, s)
+
+
+@displaced.on(PartialRefinement)
+def _displaced(agent, world, s):
+    agent.progress[0].edits = -1
+    agent.plan[0] = agent.plan[1]
+    return True
+
+
 @inlined
 def _search(agent, level, table, queue, tick):
     """A* in the corridor of a level. Returns a status."""
@@ -164,11 +178,11 @@ class PraPlanner:
     """The Python half: takes the levels one by one, and owns the arrays."""
 
     def __init__(self, world: World, goal: int) -> None:
-        self._world, self._goal = world, goal
+        self._world = world
         self._workspace = Workspace.of(world)
         self._above = Workspace.of(nowhere())
         progress = new_record(PROGRESS)
-        progress["edits"] = -1
+        progress["edits"], progress["goal"] = -1, goal
         route = np.empty(1024, dtype=np.int64)
         self.state = PartialRefinement(
             self._workspace.table,
@@ -225,7 +239,7 @@ class PraPlanner:
     def _climb(self) -> None:
         """Follow start and goal upwards until they meet, and begin at half that height."""
         abstraction = Abstraction.of(self._world)
-        ends = [(int(self.state.progress["start"][0]), self._goal)]
+        ends = [(int(self.state.progress["start"][0]), int(self.state.progress["goal"][0]))]
         while ends[-1][0] != ends[-1][1]:
             level = len(ends) - 1
             above = [-1, -1] if level == abstraction.height else abstraction.parents(level)[list(ends[-1])].tolist()
@@ -258,6 +272,16 @@ class PraPlanner:
             level=graph.view, level_table=above.table, level_queue=above.queue, progress=progress, **arrays
         )
         spare.release()
+
+    def ahead(self, view: Any, state: int) -> np.ndarray:
+        """The rest of the path, once it is known."""
+        held, progress = self.state, self.state.progress[0]
+        known = progress["edits"] >= 0 and progress["stage"] == TRACE and progress["level"] == 0
+        return held.route[slice(*held.plan)].copy() if known and progress["tracing"] < 0 else held.route[:0]
+
+    def sure(self, view: Any, state: int) -> bool:
+        """A path that is known is walked to its end, unless an edit has yet to be noticed."""
+        return bool(self.state.progress["edits"][0] == edits(view))
 
     def memory_bytes(self) -> int:
         """Bytes of the states held: words, parents and open-list entries, not the arrays' reserve."""

@@ -25,7 +25,7 @@ Chosen where the papers are silent (the chapter's Figure 9 leaves pruning out, a
 * One expansion per move, as "a simple agent"; a larger budget is not used. A look at the start under a raised limit
   generates nothing new and is not counted again. Where g(u) falls, the agent looks again at once if the budget allows,
   else in the next tick.
-* Edits: the search begins anew from where the agent stands. So does a new trial.
+* Edits: the search begins anew from where the agent stands. So does a new trial, and a search for another goal.
 * When the start has no neighbour left, or a round met nothing beyond the limit, there is no way: that is a proof. A
   limit that admits nothing, because the state it was meant for has a smaller g by now, is raised again at once.
 
@@ -45,7 +45,7 @@ import numpy as np
 from ..errors import SpecError
 from ..kernels.jit import at, inlined
 from ..kernels.layout import COUNTS, INFINITE
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide, one_step
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide, displaced, one_step, retarget
 from ..kernels.marks import (
     MOST_PARENTS,
     add_parent,
@@ -140,6 +140,19 @@ def _decide(algorithm, world, s, tick):
             parents[there] = here
         return one_step(algorithm, table.states[there])
     return 0
+
+
+@retarget.on(Ribs)
+def _retarget(algorithm, world, s, goal, tick):
+    algorithm.round[0].goal = goal
+    return displaced(algorithm, world, s)
+
+
+@displaced.on(Ribs)
+def _displaced(algorithm, world, s):
+    algorithm.round[0].begun = 0
+    algorithm.plan[0] = algorithm.plan[1]
+    return True
 
 
 @inlined

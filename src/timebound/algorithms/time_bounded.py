@@ -30,6 +30,21 @@ Chosen where the papers are silent or slip:
   the path. If it fails, the search starts again at once with what is left of the tick's budget, and the agent waits if
   that is nothing.
 
+When the goal moves, or the agent is put elsewhere (ours; ``kernels/new_goals.py`` has the search's part):
+
+* The tree stays. If the goal is closed in it, or a step from one to which a path is known, no search is needed. Else
+  the search goes on. The path in force stays so until that to the new goal is traced.
+* A trace under way is brought to its end, wherever the goal has gone meanwhile: a goal that never rests cannot keep an
+  agent from getting new paths. While the open list gets new keys no promising state is known; who has come to the end
+  of its path then takes the best that has a new key.
+* By adding a goal's steps the path to it gets longer than it need be, by what the goal has walked at most; and a tree
+  from elsewhere may ask for a long way back. So a path that was found without a search is judged when it is traced: if
+  the way along it is more than three times as long as the estimate, and as what the tree proves (the way forth less the
+  way back), there is a new search from where the agent stands. But only if the goal has gone a quarter of that way
+  since the last search ended: an agent that follows a goal may walk most of the time, and searches only now and then.
+* An agent that was put beside the tree becomes part of it, by the cheapest step; anywhere else it searches anew. So do
+  those that act late, which know no way back but a step to the root; and all, if estimates are for each goal apart.
+
 Stepping back needs arcs that lead both ways, so directed graphs are refused.
 
 The plain versions are ``tba_star`` and ``tb_best_first`` in ``tests/naive/time_bounded.py`` and ``Repeated`` in
@@ -43,7 +58,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.best_first import advance, begin, best_open, cost_so_far, new_search, parent
+from ..kernels.best_first import advance, begin, best_open, cost_so_far, new_search, parent, seen
 from ..kernels.edits import LogView
 from ..kernels.following import (
     PATH_FIELDS,
@@ -59,14 +74,15 @@ from ..kernels.following import (
 )
 from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import zeros
+from ..kernels.new_goals import follow_goal, join, keep_course, turn_to
 from ..kernels.saving import keeps
 from ..kernels.tables import intern, state_of
 from ..kernels.ticks import Tick
-from ..kernels.views import cost_between, edits
+from ..kernels.views import aim, cost_between, edits, estimate, locate, one_goal
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
-from .lazy_restarts import RESTART_FIELDS, note_costs, restart_search
+from .lazy_restarts import RESTART_FIELDS, note_costs, note_estimate, restart_search
 from .registry import Algorithm, Parameter, World
 from .shortcuts import SEARCHING, SHORTCUT_FIELDS, TRACING, WALKING, find_shortcut
 
@@ -82,6 +98,9 @@ FOLLOW = np.dtype(
         ("first", np.int64),  # 1 until the first tick is over
         ("used", np.int64),  # expansions of this tick so far, in case it is interrupted to enlarge an array
         ("deadline", np.int64),  # when this tick must stop searching and begin tracing
+        ("at", np.int64),  # where the agent last decided
+        ("gone", np.int64),  # how far the goal has gone, and the agent been put, since a search for it last ended
+        ("unjudged", np.int64),  # 1 if the path to the goal was found without a search
         *PATH_FIELDS,
         *RESTART_FIELDS,
         *SHORTCUT_FIELDS,
@@ -89,6 +108,8 @@ FOLLOW = np.dtype(
 )
 
 _SKIP_MOST = 4096  # closed states passed over in one tick of a budget in time, on the look for an open one
+_ROUNDABOUT = 3  # times the way that there must be: more is reason for a new search,
+_ENOUGH = 4  # if the goal has gone this part of it
 
 
 class TimeBounded(NamedTuple):
@@ -124,6 +145,7 @@ def _decide(agent, world, s, tick):
     follow = agent.follow[0]
     counts = agent.counts[0]
     until = counts.expanded + tick.limit
+    follow.at = s
     if follow.begun and follow.edits != edits(world):
         follow.edits = edits(world)
         follow.stale = 1
@@ -140,6 +162,11 @@ def _decide(agent, world, s, tick):
             return NOT_YET
         if status == GROW or not _trace(agent, world, here, tick):
             return NEEDS_ROOM
+        if follow.unjudged and follow.settled:
+            follow.unjudged = 0
+            if _roundabout(agent, world, s, here):
+                _abandon(agent)
+                continue
         if not follow.stale or (search.status != EXHAUSTED and not restart_search(agent, world, s, tick)):
             break
         _abandon(agent)  # a new tree is never stale: this happens once in a tick
@@ -173,6 +200,8 @@ def _initialize(agent, world, s):
     follow.used = 0
     follow.deadline = 0
     follow.cutting = 0
+    follow.gone = 0
+    follow.unjudged = 0
     note_costs(agent, world)
     forget_paths(agent)
     return True
@@ -191,9 +220,20 @@ def _search(agent, world, tick):
     # In the first tick so few that the path can be traced at once: the agent must have one to follow.
     allowed = min(follow.expansions, follow.traces) if follow.first else follow.expansions
     limit = min(allowed - follow.used, tick.limit)
+    towards = search.aim
+    slice_of = Tick(limit, follow.deadline, tick.clock)
+    status, price = keep_course(world, agent.table, agent.queue, search, counts, slice_of)
+    follow.used += price
+    if search.aim != towards:
+        note_estimate(agent, world)
+    if status != RUNNING or search.sorting:
+        return status
     before = counts.expanded
-    status = advance(world, agent.table, agent.queue, search, counts, Tick(limit, follow.deadline, tick.clock))
+    slice_of = Tick(limit - price, follow.deadline, tick.clock)
+    status = advance(world, agent.table, agent.queue, search, counts, slice_of)
     follow.used += counts.expanded - before
+    if status == FOUND:
+        follow.gone = 0
     return status
 
 
@@ -210,8 +250,12 @@ def _trace(agent, world, here, tick):
     deadline = 0 if follow.first else tick.deadline
     if follow.tracing < 0:
         # Lines 10-12: mostPromisingState().
-        skips = INFINITE if deadline == 0 else _SKIP_MOST
-        slot = best_open(world, agent.table, agent.queue, search, skips)
+        slot = search.goal_slot
+        if search.sorting and search.status != FOUND:
+            slot = search.best if place_on_path(agent, here) < 0 else np.int64(-1)
+        elif search.status != FOUND:
+            skips = INFINITE if deadline == 0 else _SKIP_MOST
+            slot = best_open(world, agent.table, agent.queue, search, skips)
         if slot < 0:
             return True  # nothing is open: the search has just found out that there is no way; or there is no time
         begin_trace(agent, slot, search.status == FOUND)
@@ -261,6 +305,73 @@ def _step(agent, world, s, here):
         counts.astray += follow.settled
     follow.last = here
     return one_step(agent, state_of(table, there))
+
+
+@retarget.on(TimeBounded)
+def _retarget(agent, world, s, goal, tick):
+    search = agent.search[0]
+    follow = agent.follow[0]
+    old = search.goal
+    known = search.goal_slot if search.status == FOUND else np.int64(-1)
+    if not _go_on_from(agent, world, s) or (follow.late and follow.settled):
+        follow.begun = 0
+    if not follow.begun:
+        search.goal = goal
+        return True
+    found = turn_to(world, agent.table, search, goal)
+    if not found and known >= 0:
+        found = follow_goal(world, agent.table, agent.queue, search, agent.counts[0], known)
+    if one_goal(world) and search.status == RUNNING:
+        follow.begun = 0
+    step = cost_between(world, old, goal)
+    follow.gone += step if step >= 0 else estimate(world, aim(world, goal), old, locate(world, old))
+    follow.unjudged = found
+    follow.settled = 0
+    follow.final = 0
+    follow.heard = follow.since
+    return True
+
+
+@displaced.on(TimeBounded)
+def _displaced(agent, world, s):
+    follow = agent.follow[0]
+    if follow.begun and (follow.late or not _go_on_from(agent, world, s)):
+        follow.begun = 0
+    if follow.begun:
+        follow.last = -1
+        follow.gone += estimate(world, aim(world, follow.at), s, locate(world, s))
+        if agent.search[0].status == FOUND:
+            follow.settled = 0  # the path in force may begin where the agent was: trace it again, from here or the root
+            follow.unjudged = 1
+    return True
+
+
+@inlined
+def _go_on_from(agent, world, s):
+    """Drop a shortcut, and see that the agent's state is in the tree, if there is one; False if it is far from it."""
+    agent.plan[0] = agent.plan[1]
+    agent.follow[0].cutting = 0
+    if not agent.follow[0].begun or seen(agent.table, agent.search[0], s):
+        return True
+    return join(world, agent.table, agent.queue, agent.search[0], agent.counts[0], s)
+
+
+@inlined
+def _roundabout(agent, world, s, here):
+    """Whether the way back to the path and along it is so long that a new search is better."""
+    table = agent.table
+    search = agent.search[0]
+    follow = agent.follow[0]
+    end = agent.paths[follow.active, agent.paths.shape[1] - 1]
+    slot = here
+    while slot != end and slot != search.root and place_on_path(agent, slot) < 0:
+        slot = parent(world, table, search, slot)
+    back = cost_so_far(table, search, here) - cost_so_far(table, search, slot)
+    forth = cost_so_far(table, search, end) - cost_so_far(table, search, slot)
+    if _ENOUGH * follow.gone <= back + forth:
+        return False
+    least = max(forth - back, estimate(world, aim(world, search.goal), s, locate(world, s)))
+    return back + forth > _ROUNDABOUT * least
 
 
 keeps(
@@ -355,6 +466,20 @@ class TimeBoundedPlanner:
         while (count := way_ahead(held, view, origin, states)) > len(states):
             states = np.empty(count, np.int64)
         return np.concatenate([shortcut, states[:count]])
+
+    def sure(self, view: Any, state: int) -> bool:
+        """Whether the way ahead leads to the goal, and nothing but an edit can lead the agent off it."""
+        held, follow = self.state, self.state.follow[0]
+        if not follow["begun"] or not follow["settled"] or follow["unjudged"] or follow["edits"] != edits(view):
+            return False
+        if not follow["shortcuts"] and not follow["late"]:
+            return True
+        # Off the path it looks for a shortcut; or steps to the root, which need not be the way back in the tree.
+        row = int(follow["active"])
+        walking = follow["cutting"] == WALKING and held.plan[0] < held.plan[1]
+        front = int(held.fronts[row])
+        on_path = front < held.paths.shape[1] and state_of(held.table, int(held.paths[row, front])) == state
+        return bool(walking or on_path)
 
     def memory_bytes(self) -> int:
         """Bytes of the states held and of the two paths."""

@@ -6,6 +6,11 @@ the evaluation f = g_weight g + h_weight h. The time-bounded algorithms stand on
 The search ends when no open state has an f below the goal's. Buckets order states only to the width of a bucket, so
 two things keep A* exact: a closed state that is reached more cheaply is opened again (``reopen``), and after the goal
 is reached its own bucket is searched for states that could still improve it.
+
+A search may be given another goal (``new_goals.py``). So every state that was seen and is not closed has an entry in
+the open list, even if it cannot improve the path to the present goal, as has the goal itself; and ``aim``, the state
+that estimates and keys are for, need not be the goal. Neither matters to what is found: with a consistent estimate for
+whatever state, a state is reached as cheaply as it ever will be when its turn comes.
 """
 
 from __future__ import annotations
@@ -53,7 +58,18 @@ from .views import (
 )
 from .workspace import new_record
 
-__all__ = ["SEARCH", "advance", "begin", "best_open", "cost_so_far", "new_search", "open_in_turn", "parent", "seen"]
+__all__ = [
+    "SEARCH",
+    "advance",
+    "begin",
+    "best_open",
+    "cost_so_far",
+    "new_search",
+    "open_in_turn",
+    "parent",
+    "seen",
+    "word_at",
+]
 
 # Entries that a slice may skip for each expansion it may make. Stale entries cost little, but a tick must be bounded.
 _SKIPS = 64
@@ -66,6 +82,7 @@ SEARCH = np.dtype(
     [
         ("root", np.int64),  # slot of the state the search started from
         ("goal", np.int64),  # state
+        ("aim", np.int64),  # the state that keys are for: the goal, or one where it was before
         ("goal_slot", np.int64),  # meaningful once goal_f is finite
         ("goal_f", np.int64),  # f of the best path to the goal so far, or INFINITE
         ("top", np.int64),  # the word of a state with g = 0
@@ -75,6 +92,13 @@ SEARCH = np.dtype(
         ("status", np.int64),  # RUNNING, FOUND or EXHAUSTED
         ("skips", np.int64),  # stale entries that the slice under way may still skip
         ("paused", np.int64),  # 1 if the slice is to be gone on with: it wanted room, or took long
+        # For new_goals.py.
+        ("sorting", np.int64),  # what is being done to the open list: 0, or the constants there
+        ("place", np.int64),  # how far that is
+        ("sorted", np.int64),  # entries looked at on the way
+        ("next_from", np.int64),  # the count of expansions from which it may be done again
+        ("best", np.int64),  # slot of the most promising state so far, or -1
+        ("best_key", np.int64),
     ]
 )
 
@@ -101,10 +125,13 @@ def begin(world, table, queue, search, counts, start, goal):
     search.top = top_word
     search.root = intern(table, start)
     search.goal = goal
+    search.aim = goal
     search.goal_slot = -1
     search.goal_f = INFINITE
     search.status = RUNNING
     search.paused = 0
+    search.sorting = 0
+    search.next_from = 0
     write(table, search.root, search.top, search.root)
     suspend(queue, push(queue, cursor, key, search.root))
     counts.states = 1
@@ -157,7 +184,7 @@ def _expand(world, table, queue, search, counts, limit):
     stretch = (((g_weight + h_weight) * horizon(world)) >> shift) + 2
     fan = widest(world)
     goal_key = goal_f >> shift
-    target = aim(world, goal)
+    target = aim(world, search.aim)
     cursor = resume(queue)
     expanded = 0
     states = 0
@@ -186,6 +213,7 @@ def _expand(world, table, queue, search, counts, limit):
         here = locate(world, s)
         if key == goal_key and g_weight * g + h_weight * estimate(world, target, s, here) >= goal_f:
             skips -= 1
+            cursor = push(queue, cursor, key + 1, slot)
             continue
         table.words[at(slot)] = word | CLOSED
         expanded += 1
@@ -204,12 +232,12 @@ def _expand(world, table, queue, search, counts, limit):
                 f = g_weight * g_t + h_weight * estimate(world, target, t, moved(world, here, i))
                 write(table, child, top_word - (g_t << G_SHIFT) + (i & DIRECTION_MASK), slot)
                 if t == goal:
-                    # Its estimate is 0. The goal needs no entry: the loop ends when no key is below its own.
-                    goal_f = f
-                    goal_key = f >> shift
+                    # The loop ends when no key is below its own. To a greedy search any way is as good.
+                    goal_f = f if g_weight != 0 else np.int64(0)
+                    goal_key = goal_f >> shift
                     search.goal_slot = child
-                elif f < goal_f:
-                    cursor = push(queue, cursor, f >> shift, child)
+                # What cannot improve the goal, and the goal itself, are out of the way above it.
+                cursor = push(queue, cursor, f >> shift if f < goal_f else max(f >> shift, goal_key + 1), child)
     search.goal_f = goal_f
     search.status = status if status != GROW else RUNNING
     search.skips = skips

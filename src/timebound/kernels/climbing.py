@@ -10,7 +10,7 @@ import numpy as np
 
 from .jit import inlined
 from .layout import INFINITE
-from .views import aim, degree, estimate, locate, moved, successor
+from .views import aim, cost_between, degree, estimate, locate, moved, successor
 
 __all__ = [
     "ARRIVED",
@@ -21,12 +21,13 @@ __all__ = [
     "climbs",
     "start_climb",
     "uphill",
+    "way_between",
 ]
 
 
 @inlined
 def uphill(world, target, s, place):
-    """The neighbour with the least c + h, its h and place; among equals the dearer move, then the first."""
+    """The neighbour with the least c + h, its h, c and place; among equals the dearer move, then the first."""
     best = np.int64(INFINITE)
     best_c = np.int64(-1)
     best_t = np.int64(-1)
@@ -41,7 +42,7 @@ def uphill(world, target, s, place):
                 best_c = c
                 best_t = t
                 best_place = there
-    return best_t, best - best_c, best_place
+    return best_t, best - best_c, best_c, best_place
 
 
 @inlined
@@ -57,11 +58,38 @@ def climbs(world, start, end, limit):
     for steps in range(limit + 1):
         if s == end:
             return steps
-        s, nearer, place = uphill(world, target, s, place)
+        s, nearer, _, place = uphill(world, target, s, place)
         if s < 0 or nearer >= h:
             return -1
         h = nearer
     return -1
+
+
+@inlined
+def way_between(world, start, end, limit):
+    """What some way from ``start`` to ``end`` costs, -1 if none was found; and how many states were expanded.
+
+    It is the step that leads there, or what a greedy agent walks in up to ``limit`` steps.
+    """
+    if start == end:
+        return np.int64(0), np.int64(0)
+    cost = np.int64(cost_between(world, start, end))
+    if cost >= 0:
+        return cost, np.int64(1)
+    target = aim(world, end)
+    s = start
+    place = locate(world, s)
+    h = estimate(world, target, s, place)
+    cost = np.int64(0)
+    for steps in range(1, limit):
+        s, nearer, c, place = uphill(world, target, s, place)
+        if s < 0 or nearer >= h:
+            return np.int64(-1), np.int64(1 + steps)
+        cost += c
+        if s == end:
+            return cost, np.int64(1 + steps)
+        h = nearer
+    return np.int64(-1), np.int64(limit)
 
 
 CLIMB = np.dtype(
@@ -96,7 +124,7 @@ def climb_on(world, climb, limit):
         if climb.left == 0:
             climb.status = STUCK
             break
-        t, h, place = uphill(world, target, climb.s, place)
+        t, h, _, place = uphill(world, target, climb.s, place)
         steps += 1
         climb.left -= 1
         if t < 0 or h >= climb.h:

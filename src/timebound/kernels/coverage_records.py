@@ -120,7 +120,7 @@ def _next_check(records, coverage, world, query, climb, s):
     if query.tried < 0:
         query.tried = 0
         _begin(coverage.query[0])
-    if _next_climb(world, records, coverage, climb, s, query.goal, query.climb_limit):
+    if _next_climb(world, records, coverage, climb, s, query.asked, query.climb_limit):
         return True
     query.record = coverage.query[0].leave
     return False

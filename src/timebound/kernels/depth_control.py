@@ -19,7 +19,7 @@ from .pattern_tables import region_of, stored_depth
 from .ticks import Tick
 from .workspace import new_record
 
-__all__ = ["FixedDepth", "Oracle", "StoredDepth", "new_oracle", "note_step", "select_depth"]
+__all__ = ["FixedDepth", "Oracle", "StoredDepth", "new_oracle", "note_goal", "note_step", "select_depth"]
 
 
 @generic
@@ -36,6 +36,11 @@ def note_step(control, world, s, there, before, after):
     """A decision is made: the step from ``s`` leads ``there``, and the value of ``s`` was ``before``, is ``after``."""
 
 
+@generic
+def note_goal(control, region):
+    """The global goal has moved, into this region."""
+
+
 class FixedDepth(NamedTuple):
     """The same depth at every move."""
 
@@ -50,15 +55,15 @@ def _fixed(fixed, world, values, space, look, patterns, s, cap, tick):
 class StoredDepth(NamedTuple):
     """The depth that a pattern table has for the regions of the agent and of the global goal; 1 if it has none."""
 
-    goal_region: int
+    goal_region: np.ndarray  # int64[1]
 
 
 @select_depth.on(StoredDepth)
 def _stored(stored, world, values, space, look, patterns, s, cap, tick):
     region = region_of(patterns, s)
-    if region < 0 or stored.goal_region < 0:
+    if region < 0 or stored.goal_region[0] < 0:
         return np.int64(1)
-    return min(max(stored_depth(patterns, region, stored.goal_region), np.int64(1)), cap)
+    return min(max(stored_depth(patterns, region, stored.goal_region[0]), np.int64(1)), cap)
 
 
 ORACLE = np.dtype(
@@ -113,6 +118,16 @@ def _told(oracle, world, values, space, look, patterns, s, cap, tick):
 @lacks_room.on(FixedDepth, StoredDepth, Oracle)
 def _room_enough(control, more):
     return False
+
+
+@note_goal.on(StoredDepth)
+def _note_region(stored, region):
+    stored.goal_region[0] = region
+
+
+@note_goal.otherwise
+def _asks_for_no_region(control, region):
+    pass
 
 
 @note_step.on(FixedDepth, StoredDepth, Oracle)

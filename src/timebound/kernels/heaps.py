@@ -14,7 +14,7 @@ import numpy as np
 from .jit import at, generic, inlined
 from .saving import keeps, to_last
 
-__all__ = ["Heap", "before", "entry_at", "heap_pop", "heap_push", "heapify", "put"]
+__all__ = ["Heap", "before", "entry_at", "heap_pop", "heap_push", "heapify", "put", "sink"]
 
 
 class Heap(NamedTuple):
@@ -86,17 +86,23 @@ def heap_pop(heap, size):
 def heapify(heap, size):
     """Bring entries written in any order into that of a heap."""
     for k in range((size - 2) >> 1, -1, -1):
-        entry = entry_at(heap, k)
-        hole = np.int64(k)
+        sink(heap, k, size)
+
+
+@inlined
+def sink(heap, k, size):
+    """Bring the entry in place ``k`` as far down as it belongs; what is below it is in order."""
+    entry = entry_at(heap, k)
+    hole = np.int64(k)
+    child = 2 * hole + 1
+    while child < size:
+        child = _first_of_twins(heap, child, size)
+        if not before(heap, entry_at(heap, child), entry):
+            break
+        put(heap, hole, entry_at(heap, child))
+        hole = child
         child = 2 * hole + 1
-        while child < size:
-            child = _first_of_twins(heap, child, size)
-            if not before(heap, entry_at(heap, child), entry):
-                break
-            put(heap, hole, entry_at(heap, child))
-            hole = child
-            child = 2 * hole + 1
-        put(heap, hole, entry)
+    put(heap, hole, entry)
 
 
 @inlined

@@ -3,11 +3,13 @@
 States are grouped into pages of neighbours in their numbering, and an open-addressing hash finds the page. The values
 around an agent then share a few cache lines, and nothing is as large as the map, so a world may hold any number of
 agents. A table that has learned much has room reserved for every page of the world instead, and need not be enlarged
-again: that would take longer than a tick. A table serves one goal.
+again: that would take longer than a tick. A table serves one goal; when that moves, one number brings all values down
+by how far it has gone, or below everything that was learned (``lower``, ``forget``).
 
 Values are fixed-point numbers with WEIGHT_SHIFT binary digits, like the evaluations of a best-first search: weights
-then multiply costs without rounding. 0 stands for "not learned", for what is learned always exceeds an estimate. So
-the heuristic of a state is the larger of its estimate and its entry here, and never falls.
+then multiply costs without rounding. 0 or less stands for "not learned", for what is learned always exceeds an
+estimate. So the heuristic of a state is the larger of its estimate and its entry here, and never falls while the goal
+stays where it is.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ from .views import estimate
 __all__ = [
     "LearnedValues",
     "enlarged",
+    "forget",
     "learn",
     "learned",
     "load_growth",
+    "lower",
     "new_values",
     "value_of",
     "values_as_dict",
@@ -37,6 +41,9 @@ __all__ = [
 
 
 _DIRECT_FROM = 4096  # pages; a copy of fewer takes a small part of a tick
+_DEEPEST = 1 << 58  # how far values are brought down at most; nothing overflows then
+# What ``used`` holds.
+_PAGES, _STATES, _RAISES, _DOWN, _FORGOTTEN, _HIGHEST = range(6)
 
 
 class LearnedValues(NamedTuple):
@@ -45,7 +52,9 @@ class LearnedValues(NamedTuple):
     keys: np.ndarray  # int64[a power of two]: which page is where in the index; empty: each page has its own place
     slots: np.ndarray  # int32[the same, or the pages of the world]: its number, 0 if the place is free
     values: np.ndarray  # int64[pages << bits]
-    used: np.ndarray  # int64[3]: pages in use, states learned, how often a value was raised
+    # int64[6]: pages in use; states learned; how often a value was raised; by how much values are less than what is
+    # written; up to which number what is written counts as forgotten; the largest number that is written
+    used: np.ndarray
     bits: int  # states per page, as a power of two
 
 
@@ -63,10 +72,10 @@ def _place(values, page):
 
 @inlined
 def learned(values, s):
-    """What was learned of state ``s``; 0 if nothing."""
+    """What was learned of state ``s``; 0 or less if nothing."""
     bits = values.bits
     slot = np.int64(values.slots[at(_place(values, s >> bits))])
-    return values.values[at((slot << bits) + (s & ((1 << bits) - 1)))]
+    return values.values[at((slot << bits) + (s & ((1 << bits) - 1)))] - values.used[_DOWN]
 
 
 @inlined
@@ -84,9 +93,32 @@ def learn(values, s, h):
             values.keys[k] = page
         values.slots[k] = slot
     place = at((slot << bits) + (s & ((1 << bits) - 1)))
-    used[1] += values.values[place] == 0
-    used[2] += 1
+    h += used[_DOWN]
+    used[_STATES] += values.values[place] <= used[_FORGOTTEN]
+    used[_RAISES] += 1
+    used[_HIGHEST] = max(used[_HIGHEST], h)
     values.values[place] = h
+
+
+@inlined
+def lower(values, by):
+    """Bring all values down, at once. False if that cannot be done: they are to be forgotten."""
+    if by > _DEEPEST or values.used[_DOWN] + by > _DEEPEST:
+        return False
+    values.used[_DOWN] += by
+    return True
+
+
+@inlined
+def forget(values):
+    """Forget all values, at once; the table keeps its size. False if only a new table will do."""
+    used = values.used
+    if used[_HIGHEST] > _DEEPEST:
+        return False
+    used[_STATES] = 0
+    used[_DOWN] = max(used[_DOWN], used[_HIGHEST])
+    used[_FORGOTTEN] = used[_HIGHEST]
+    return True
 
 
 @inlined
@@ -104,7 +136,7 @@ def _values_lack_room(values, more):
 def new_values(bits: int, pages: int = 16, direct: bool = False) -> LearnedValues:
     """An empty table with room for so many pages; ``direct`` if these are all that the world can have."""
     room = 1 << (2 * pages - 1).bit_length()
-    used = zeros(3)
+    used = zeros(6)
     used[0] = 1
     return LearnedValues(
         zeros(0 if direct else room),
@@ -141,7 +173,7 @@ def enlarged(old: LearnedValues, states: int = 0) -> LearnedValues:
     all_pages = (states >> old.bits) + 1
     direct = states > 0 and pages >= min(_DIRECT_FROM, all_pages)
     larger = new_values(old.bits, all_pages if direct else pages, direct)
-    used = int(old.used[0]) << old.bits
+    used = int(old.used[_PAGES]) << old.bits
     larger.values[:used] = old.values[:used]
     larger.used[:] = old.used
     _refill(larger, old)
@@ -154,8 +186,9 @@ def values_as_dict(values: LearnedValues) -> dict[int, int]:
     keys = values.keys if len(values.keys) else np.arange(len(values.slots))
     for key, slot in zip(keys.tolist(), values.slots.tolist(), strict=True):
         for k in range(1 << values.bits) if slot else ():
-            if value := int(values.values[(slot << values.bits) + k]):
-                found[(key << values.bits) + k] = value
+            written = int(values.values[(slot << values.bits) + k])
+            if written > values.used[_FORGOTTEN]:
+                found[(key << values.bits) + k] = max(written - int(values.used[_DOWN]), 0)
     return found
 
 

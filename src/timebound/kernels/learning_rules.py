@@ -11,15 +11,24 @@ With a weight w > 1 the rules count each step w-fold (wLSS-LRTA*); values then s
 seen. If some way led from s to a state outside S, then one would leave S within |S| + 1 steps, and each rule keeps
 h(s) <= E + w C (|S| + 1), by induction over its updates. The goal is never in S. So a larger h(s) proves that there
 is no way (``hopeless``). For LRTA* with a deeper lookahead, S is all it ever expanded.
+
+**When the goal moves**, from g to g', and some way from g' to g costs D: a value that is not above w times the distance
+to g is, less w D, not above w times that to g', for who is at g' can go on to g. So all values come down by w D
+(``change_goal``), on directed graphs too. What was said above still holds. All of it was about values that are now
+less, E may come down as they do, and S may keep the states that it had: that it is too large only makes proofs take
+longer. But g' may be in S, though its value is now 0. Then let S be without it. A way of k steps from s that leaves S
+at g' is one to the goal, all of its steps were seen, and h(s) is not above w times what it costs: w C k. When the goal
+moves on and g' is back in S, ways that left S at g' leave it later or not at all, and the bound is only larger.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from .climbing import way_between
 from .edits import dearest_now
 from .heaps import heap_pop, heap_push, heapify, put
-from .heuristic_values import learn, learned
+from .heuristic_values import forget, learn, learned, lower
 from .jit import at, inlined
 from .layout import PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
 from .lookahead import DEAD, LOOKING, SETTLING, TEACHING, best_on_frontier, cost_to, is_closed
@@ -33,7 +42,9 @@ __all__ = [
     "SPACE",
     "VALUES",
     "abandoned",
+    "change_goal",
     "dijkstra_inwards",
+    "drop_lookahead",
     "from_best",
     "hopeless",
     "lacks",
@@ -41,6 +52,7 @@ __all__ = [
     "mini_min",
     "must_forget",
     "offer",
+    "redirect",
     "sweep",
     "teach",
     "update",
@@ -116,19 +128,60 @@ def abandoned(world, algorithm):
 
     They count all the same. To be asked before ``lacks``, which takes note of the edits.
     """
-    learner = algorithm.learner[0]
+    return drop_lookahead(algorithm) if algorithm.learner[0].edits != edits(world) else np.int64(0)
+
+
+@inlined
+def drop_lookahead(algorithm):
+    """Give up a lookahead that was paused, if there is one. What it has expanded counts; returns how much that is."""
     look = algorithm.look[0]
     counts = algorithm.counts[0]
     lost = np.int64(0)
-    if look.paused and learner.edits != edits(world):
-        if look.paused == LOOKING:
-            lost = look.expanded
-            counts.expanded += lost
-        elif look.paused == SETTLING:
-            counts.expanded += look.settled
-            counts.learning += look.settled
-        look.paused = 0
+    if look.paused == LOOKING:
+        lost = look.expanded
+        counts.expanded += lost
+    elif look.paused == SETTLING:
+        counts.expanded += look.settled
+        counts.learning += look.settled
+    look.paused = 0
     return lost
+
+
+@inlined
+def change_goal(algorithm, world, values, old, goal, w, tick):
+    """Values that were for ``old`` are for ``goal`` from now on: less by what a way from there to ``old`` costs.
+
+    If none is found in ``tick.limit`` expansions, all are forgotten. Either is done at once, however many there are.
+    """
+    look = algorithm.look[0]
+    learner = algorithm.learner[0]
+    counts = algorithm.counts[0]
+    cost = np.int64(-1)
+    # Who has learned nothing has nothing to lose; and a way of so many steps as are seen here may be too short anyway.
+    far = estimate(world, aim(world, old), goal, locate(world, goal)) > tick.limit * look.dearest
+    if values.used[1] > 0 and not far:
+        cost, expanded = way_between(world, goal, old, tick.limit)
+        counts.expanded += expanded
+        counts.learning += expanded
+    if cost >= 0 and cost <= (np.int64(1) << 58) // w and lower(values, w * cost):
+        look.highest = max(look.highest - w * cost, 0)
+    else:
+        look.highest = 0
+        look.dearest = 0
+        learner.reach = 0
+        if not forget(values):
+            learner.lack = FORGET
+    learner.quiet = 0
+
+
+@inlined
+def redirect(algorithm, world, goal, w, tick):
+    """The goal moves, for a learner with one goal: the plan and a paused lookahead are dropped, values brought down."""
+    look = algorithm.look[0]
+    drop_lookahead(algorithm)
+    algorithm.plan[0] = algorithm.plan[1]
+    change_goal(algorithm, world, algorithm.values, look.goal, goal, w, tick)
+    look.goal = goal
 
 
 @inlined

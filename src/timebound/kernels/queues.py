@@ -5,6 +5,10 @@ with the larger g. Entries are never removed early: a search skips those whose s
 
 The scalars that change with every push and pop travel as a tuple, the *cursor*, so that a kernel keeps them in
 registers; ``resume`` reads them from the queue and ``suspend`` puts them back.
+
+When the goal has moved, all entries can be given other keys, a few at a time and without room for a second list:
+``loosen`` takes all keys away, ``link`` gives the entry in each place its new one, or ``strike`` drops it, and ``tidy``
+does what is left to do. Until then nothing may be popped; what is put in meanwhile is left without a key (``leave``).
 """
 
 from __future__ import annotations
@@ -13,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .heaps import before, entry_at, heap_pop, heap_push, put
-from .jit import at, generic
+from .heaps import before, entry_at, heap_pop, heap_push, put, sink
+from .jit import at, generic, inlined
 from .layout import INFINITE
 from .memory import lacks_room
 from .saving import keeps
@@ -23,12 +27,19 @@ __all__ = [
     "BucketQueue",
     "HeapQueue",
     "clear",
+    "leave",
     "likely_next",
+    "link",
+    "loosen",
+    "places",
     "pop",
     "push",
     "resume",
     "settle",
+    "slot_in",
+    "strike",
     "suspend",
+    "tidy",
     "top",
 ]
 
@@ -39,7 +50,7 @@ class BucketQueue(NamedTuple):
     """An array of stacks, one per key: push and pop in constant time, as the TBA* paper's bound demands."""
 
     heads: np.ndarray  # uint32[keys]: the top entry of each stack
-    pool: np.ndarray  # int64[entries]: slot << 32 | next entry
+    pool: np.ndarray  # int64[entries]: slot << 32 | next entry; for a free one, -1 less the next free entry
     saved: np.ndarray  # int64[5]: the cursor: least key, lowest and highest key in use, free list, entries used
 
 
@@ -91,6 +102,44 @@ def push(queue, cursor, key, slot):
     """Put in a slot; returns the cursor."""
 
 
+@generic
+def loosen(queue, cursor):
+    """Take all keys away; returns the cursor. The entries stay in their places."""
+
+
+@generic
+def places(queue, cursor):
+    """How many places there are; some of them may be empty."""
+
+
+@generic
+def slot_in(queue, k):
+    """The slot in place ``k``, or -1 if it is empty."""
+
+
+@generic
+def link(queue, cursor, k, key):
+    """Give the entry in place ``k`` a key; returns the cursor."""
+
+
+@generic
+def strike(queue, cursor, k):
+    """Drop the entry in place ``k``, or bring it where it does no harm; returns the cursor."""
+
+
+@generic
+def leave(queue, cursor, slot):
+    """Put in a slot, in the last place and without a key; returns the cursor."""
+
+
+@generic
+def tidy(queue, cursor, done, limit):
+    """When all entries have keys: do up to ``limit`` steps of what is left, ``done`` being behind. How many are done?
+
+    When as many as there are places, the queue is in order.
+    """
+
+
 @resume.on(BucketQueue, HeapQueue)
 def _resume(queue):
     saved = queue.saved
@@ -134,7 +183,7 @@ def _pop_bucket(queue, cursor):
     entry = np.int64(heads[at(least)])
     packed = pool[at(entry)]
     heads[at(least)] = packed & _NONE
-    pool[at(entry)] = free
+    pool[at(entry)] = -1 - free
     return packed >> 32, (least, low, high, entry, used)
 
 
@@ -147,8 +196,23 @@ def _next_in_bucket(queue, cursor):
 @push.on(BucketQueue)
 def _push_bucket(queue, cursor, key, slot):
     least, low, high, free, used = cursor
-    heads = queue.heads
     pool = queue.pool
+    heads = queue.heads
+    low, high = _with_bucket(heads, low, high, key)
+    if free != _NONE:
+        entry = free
+        free = -1 - pool[at(entry)]
+    else:
+        entry = used
+        used += 1
+    pool[at(entry)] = (slot << 32) | np.int64(heads[at(key)])
+    heads[at(key)] = entry
+    return min(least, key), low, high, free, used
+
+
+@inlined
+def _with_bucket(heads, low, high, key):
+    """The lowest and the highest key in use when ``key`` is one of them."""
     if key > high or key < low:
         if low > high:
             low = key
@@ -159,15 +223,51 @@ def _push_bucket(queue, cursor, key, slot):
         while low > key:
             low -= 1
             heads[at(low)] = _NONE
-    if free != _NONE:
-        entry = free
-        free = pool[at(entry)]
-    else:
-        entry = used
-        used += 1
-    pool[at(entry)] = (slot << 32) | np.int64(heads[at(key)])
-    heads[at(key)] = entry
+    return low, high
+
+
+@link.on(BucketQueue)
+def _link_bucket(queue, cursor, k, key):
+    least, low, high, free, used = cursor
+    heads = queue.heads
+    pool = queue.pool
+    low, high = _with_bucket(heads, low, high, key)
+    pool[at(k)] = ((pool[at(k)] >> 32) << 32) | np.int64(heads[at(key)])
+    heads[at(key)] = k
     return min(least, key), low, high, free, used
+
+
+@loosen.on(BucketQueue)
+def _loosen_buckets(queue, cursor):
+    return np.int64(INFINITE), np.int64(0), np.int64(-1), cursor[3], cursor[4]
+
+
+@places.on(BucketQueue)
+def _bucket_places(queue, cursor):
+    return cursor[4]
+
+
+@slot_in.on(BucketQueue)
+def _bucket_slot(queue, k):
+    packed = queue.pool[at(k)]
+    return packed >> 32 if packed >= 0 else np.int64(-1)
+
+
+@strike.on(BucketQueue)
+def _strike_bucket(queue, cursor, k):
+    queue.pool[at(k)] = -1 - cursor[3]
+    return cursor[0], cursor[1], cursor[2], np.int64(k), cursor[4]
+
+
+@leave.on(BucketQueue)
+def _leave_bucket(queue, cursor, slot):
+    queue.pool[at(cursor[4])] = slot << 32
+    return cursor[0], cursor[1], cursor[2], cursor[3], cursor[4] + 1
+
+
+@tidy.on(BucketQueue)
+def _tidy_buckets(queue, cursor, done, limit):
+    return cursor[4]
 
 
 @lacks_room.on(BucketQueue)
@@ -223,6 +323,48 @@ def _next_in_heap(queue, cursor):
 def _push_heap(queue, cursor, key, slot):
     size = heap_push(queue, cursor[1], (key, np.int64((-cursor[2] << 32) | slot)))
     return cursor[0], size, cursor[2] + 1, cursor[3], cursor[4]
+
+
+@loosen.on(HeapQueue)
+def _loosen_heap(queue, cursor):
+    return cursor
+
+
+@places.on(HeapQueue)
+def _heap_places(queue, cursor):
+    return cursor[1]
+
+
+@slot_in.on(HeapQueue)
+def _heap_slot(queue, k):
+    return queue.items[at(k)] & _NONE
+
+
+@link.on(HeapQueue)
+def _link_heap(queue, cursor, k, key):
+    queue.keys[at(k)] = key
+    return cursor
+
+
+@strike.on(HeapQueue)
+def _strike_heap(queue, cursor, k):
+    queue.keys[at(k)] = INFINITE >> 1  # after all others
+    return cursor
+
+
+@leave.on(HeapQueue)
+def _leave_heap(queue, cursor, slot):
+    put(queue, cursor[1], (np.int64(0), np.int64((-cursor[2] << 32) | slot)))
+    return cursor[0], cursor[1] + 1, cursor[2] + 1, cursor[3], cursor[4]
+
+
+@tidy.on(HeapQueue)
+def _tidy_heap(queue, cursor, done, limit):
+    size = cursor[1]
+    last = min(done + limit, size)
+    for k in range(done, last):
+        sink(queue, size - 1 - k, size)
+    return last
 
 
 @lacks_room.on(HeapQueue)

@@ -28,6 +28,7 @@ __all__ = [
     "length",
     "locate",
     "moved",
+    "one_goal",
     "successor",
     "waiting",
     "widest",
@@ -155,6 +156,21 @@ def horizon(world):
 @generic
 def write_point(world, points, k, s):
     """Write where ``s`` is, as Python names it, into row ``k``: a cell, a node's number, or a packed state."""
+
+
+@generic
+def one_goal(world):
+    """Whether its estimates are all for one goal, so that there is another view for each."""
+
+
+@one_goal.on(GraphView)
+def _graph_one_goal(world):
+    return world.kind == VECTOR
+
+
+@one_goal.otherwise
+def _any_goal(world):
+    return False
 
 
 @generic

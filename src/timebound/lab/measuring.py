@@ -101,7 +101,7 @@ def _bounded(world: Grid, run: Run, entry: Entry) -> dict[str, Any]:
         restarts = agent.result().restarts
         if restarts != searches:
             searches, root_cost = restarts, before
-        path = agent.ahead()
+        path = agent.ahead(likely=True)
         if len(path) and tuple(path[-1]) == agent.goal:
             rest = validate(grid, [agent.position, *map(tuple, path)]).cost
             best = optimum(grid, agent.position, agent.goal)
