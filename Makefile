@@ -80,6 +80,7 @@ bench: $(STAMP)  ## Speed, as ratios to other libraries within one run
 deadlines: $(STAMP)  ## How long single steps take under 1 ms, and what 10,000 agents take; some 20 minutes
 	$(PY) benchmarks/deadlines.py
 	$(PY) benchmarks/deadlines.py --memory 10000
+	$(PY) benchmarks/memory.py
 
 fuzz: $(STAMP)  ## Damaged files, hostile databases, edits, threads: minutes of everything that can come in
 	$(PY) fuzz/run.py

@@ -176,7 +176,7 @@ PARTS: dict[str, list[Callable[[], None]]] = {
     "first": [lambda side=side: first(SPEC, side, 10) for side in (1024, 4096, 8192)],  # type: ignore[misc]
     "many": [lambda spec=spec: many(spec, 10_000, 1024, 10) for spec in (SPEC, "lrta*", "k-lrta*")],  # type: ignore[misc]
     "table": [table],
-    "soak": [lambda: soak(SPEC, 100, 1000, 100)],
+    "soak": [lambda: soak(SPEC, 100, 2000, 100)],
 }
 
 

@@ -35,6 +35,7 @@ _LONGEST = 1024  # states of a path to begin with, where the states of the world
 # at least so many.
 _KEPT_TOGETHER = 1 << 26
 _KEPT_LEAST = 1 << 18
+_NOTHING_KEPT = 32  # every so many returns; what searches strew over open list and index is not counted, and piles up
 
 
 class Searchable(Protocol):
@@ -110,6 +111,7 @@ class Workspace:
             # No path has more states than the world, where they can be counted.
             self._room = Room([*table, *queue, Part((2, n + 1 if table else _LONGEST))])
             self._pool.made += 1
+            self._returns = 0
             *arrays, one, other, self.paths = self._room.arrays
             self.queue = BucketQueue(one, other, saved) if world.buckets else HeapQueue(one, other, saved)
             if not table:
@@ -179,7 +181,8 @@ class Workspace:
         table = self.table
         if not isinstance(table, (BlockTable, PagedTable)):
             return
-        kept = max(_KEPT_LEAST, _KEPT_TOGETHER // self._pool.made)
+        self._returns += 1
+        kept = max(_KEPT_LEAST, _KEPT_TOGETHER // self._pool.made) if self._returns % _NOTHING_KEPT else 0
         if max(table.used) << (PAGE_BITS + 3) > kept:
             table.used[:] = 0
             # Nothing of it is needed: the next search begins with an empty table, and an empty open list.
