@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 # The MovingAI maps, if they lie beside the project.
 export TIMEBOUND_MAPS ?= $(abspath $(wildcard ../shared/movingai))
 
-.PHONY: demo test lint types kernels-1 kernels-2 compiled interpreted quick coverage doctest docs bench deadlines fuzz lowest lowest-smoke clean help
+.PHONY: demo test lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs bench deadlines fuzz lowest lowest-smoke clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -30,7 +30,8 @@ demo: $(DEMO)  ## Race the searches on a generated map and draw their paths
 	$(PY) -m timebound.cli demo -o out
 
 # Two at a time: first two processes compile the kernels, each those of other kinds of worlds. The tests without the JIT
-# need none and begin when one of the two is done, those with it when both are. Each tells what it has to say at its end.
+# need none and begin when one of the two is done, those with it when both are; of these, the second part begins when a
+# core is free again. Each tells what it has to say at its end.
 test: lint  ## All tests, style and types
 	$(MAKE) --no-print-directory -j2 --output-sync=target AHEAD='kernels-1 kernels-2' kernels-1 kernels-2 types coverage
 
@@ -50,18 +51,22 @@ kernels-1: $(STAMP)
 kernels-2: $(STAMP)
 	$(KERNELS) grid graph
 
-# Each run of the tests leaves the lines that it saw in a file of its own.
-COVERED := --cov=timebound --cov-report=
+# Each run of the tests leaves the lines that it saw in a file of its own. Without the JIT a tracer would double the time.
+PYTEST_COMPILED := $(PY) -m pytest --cov=timebound --cov-report= --doctest-modules --doctest-glob='*.md' -m 'not once'
+compiled: compiled-1 compiled-2  ## All examples, and the tests but for those in which no kernel plays a part
 
-compiled: $(STAMP) $(AHEAD)  ## All examples, and the tests but for those in which no kernel plays a part
-	COVERAGE_FILE=.coverage.compiled $(PY) -m pytest $(COVERED) --doctest-modules --doctest-glob='*.md' -m 'not once' \
-		src/timebound docs tests
+compiled-1: $(STAMP) $(AHEAD)
+	COVERAGE_FILE=.coverage.compiled-1 $(PYTEST_COMPILED) src/timebound docs $(wildcard tests/test_[a-o]*.py)
+
+compiled-2: $(STAMP) $(AHEAD)
+	COVERAGE_FILE=.coverage.compiled-2 $(PYTEST_COMPILED) $(filter-out $(wildcard tests/test_[a-o]*.py),$(wildcard tests/test_*.py))
 
 interpreted: $(STAMP)  ## The tests with the JIT off, which sees inside the kernels; but for those that only call them
-	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(PY) -m pytest $(COVERED) -m 'not compiled' tests
+	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 PYTHONPATH=$(CURDIR)/tests \
+		$(PY) -m pytest -p line_marks -m 'not compiled' tests
 
 coverage: interpreted compiled  ## Both runs of the tests, and which lines neither of them saw
-	$(PY) -m coverage combine --quiet --keep .coverage.interpreted .coverage.compiled
+	$(PY) -m coverage combine --quiet --keep .coverage.interpreted .coverage.compiled-1 .coverage.compiled-2
 	$(PY) -m coverage report --skip-covered --fail-under=90
 
 quick: $(STAMP)  ## All tests, compiled

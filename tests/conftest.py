@@ -44,9 +44,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Coverage doubles the time of kernels without the JIT: it watches a test's cases while they show it new lines.
+    """In the compiled run of ``make test`` coverage watches what the other one does not have, while it shows new lines.
 
-    And of the two runs of ``make test`` it watches a test in one: with the JIT off, if that run has it.
+    That one has no need of a tracer: see ``line_marks``.
     """
     plugin = item.config.pluginmanager.getplugin("_cov")
     controller = getattr(plugin, "cov_controller", None)
