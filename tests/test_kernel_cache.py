@@ -57,6 +57,39 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+TALKING = """
+from timebound.kernels.jit import inlined, kernel
+
+@inlined
+def deep(x):
+    if x > 5:
+        raise ValueError("too large")
+    print("deep", x)
+    return x + 1
+
+@inlined
+def between(x):
+    return deep(x)
+
+@kernel
+def talk(x):
+    return between(x)
+"""
+
+
+def test_helpers_may_print_and_raise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """While one looks for a mistake; when it is compiled and when it is found."""
+    file = tmp_path / "talking.py"
+    file.write_text(TALKING)
+    for _ in range(2):
+        space: dict = {"__name__": "talking"}
+        exec(compile(TALKING, str(file), "exec"), space)
+        assert [space["talk"](3), space["between"](4)] == [4, 5]
+        assert capsys.readouterr().out.split() == ["deep", "3", "deep", "4"]
+        with pytest.raises(ValueError, match="too large"):
+            space["talk"](6)
+
+
 def kept(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.rglob("tiny.twice-*"))}
 

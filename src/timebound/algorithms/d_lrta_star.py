@@ -47,7 +47,7 @@ from ..databases.depth_trees import DepthTree
 from ..databases.files import frozen
 from ..databases.patterns import PATTERNS
 from ..errors import SpecError
-from ..kernels.depth_control import FixedDepth, Oracle, StoredDepth, new_oracle, note_goal, note_step, select_depth
+from ..kernels.depth_control import GivenDepth, Oracle, new_oracle, note_goal, note_step, select_depth
 from ..kernels.depth_tree import History, TreeDepth, new_history
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues, enlarged, learned
@@ -98,7 +98,7 @@ NEW_SUBGOAL, NEARBY, VISITED, WHOSE_TABLE, CONTROL = 9, 10, 11, 12, 13
 class DynamicControl(NamedTuple):
     """What the agent holds between ticks."""
 
-    control: FixedDepth | StoredDepth | Oracle | TreeDepth
+    control: GivenDepth | Oracle | TreeDepth
     patterns: PatternTable
     steering: np.ndarray  # one STEERING record
     visited: HashedTable  # the states where it has chosen, if there are intermediate goals; words: 1
@@ -368,13 +368,13 @@ class DynamicControlPlanner(AgentCenteredPlanner):
 
 def control_of(
     depth: str, cap: int, goal_region: int, gamma: int, world: Any, tree: str
-) -> FixedDepth | StoredDepth | Oracle | TreeDepth:
-    """Who selects the depth: each choice of the parameter is a type of its own (kernels/depth_control.py)."""
-    if depth == "fixed":
-        return FixedDepth(cap)
+) -> GivenDepth | Oracle | TreeDepth:
+    """Who selects the depth (kernels/depth_control.py)."""
     if depth == "tree":
         return tree_depth(world, tree, gamma)
-    return StoredDepth(np.array([goal_region])) if depth == "pdb" else new_oracle(gamma)
+    if depth == "oracle":
+        return new_oracle(gamma)
+    return GivenDepth(cap if depth == "fixed" else 0, np.array([goal_region]))
 
 
 def nothing_visited() -> HashedTable:

@@ -18,15 +18,16 @@ from typing import Any
 
 from numba import types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 
 for _name in ("_ensure_finalized", "_finalize_dynamic_globals", "_get_module_for_linking", "_raise_if_finalized"):
     getattr(JITCodeLibrary, _name)
+_ = CompileResult._find_referenced_environments
 
-__all__ = ["HelperCompiler", "choice", "uncollected"]
+__all__ = ["HelperCompiler", "choice", "take_in", "uncollected"]
 
 
 class _Text(JITCodeLibrary):
@@ -36,7 +37,8 @@ class _Text(JITCodeLibrary):
         """All that is to be known is known; nothing is optimised, for it will be where it is inlined."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
+            if hasattr(self, "_reload_init"):  # Numba 0.61 has none
+                self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalize_dynamic_globals()
         self._finalized = True
@@ -48,12 +50,12 @@ class _Text(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """What Numba asks for the place of a function's environment, which ours do not have."""
+        """What Numba tells of a function's environment, which has no place yet: see ``take_in``."""
         return _NoEnvironment(self._codegen)
 
 
 class _NoEnvironment:
-    """A code generator, but for ``set_env``: what is raised by name or printed would need it, and no kernel does."""
+    """A code generator, but for ``set_env``."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -89,6 +91,12 @@ class HelperCompiler(CompilerBase):
         passes.add_pass_after(_IntoText, NopythonTypeInference)
         passes.finalize()
         return [passes]
+
+
+def take_in(kernel: Any) -> None:
+    """Give a kernel that was just compiled the environments of its helpers. Only what they print is in there."""
+    for environment in kernel._find_referenced_environments():
+        kernel.library.codegen.set_env(environment.env_name, environment)
 
 
 def choice(function: Callable[..., Any], helpers: dict[type | None, Any], passed_over: set[type]) -> None:

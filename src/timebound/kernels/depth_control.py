@@ -19,7 +19,7 @@ from .pattern_tables import region_of, stored_depth
 from .ticks import Tick
 from .workspace import new_record
 
-__all__ = ["FixedDepth", "Oracle", "StoredDepth", "new_oracle", "note_goal", "note_step", "select_depth"]
+__all__ = ["GivenDepth", "Oracle", "new_oracle", "note_goal", "note_step", "select_depth"]
 
 
 @generic
@@ -41,29 +41,24 @@ def note_goal(control, region):
     """The global goal has moved, into this region."""
 
 
-class FixedDepth(NamedTuple):
-    """The same depth at every move."""
+class GivenDepth(NamedTuple):
+    """The same depth at every move; or that which a pattern table has for the regions of the agent and the global goal.
 
-    depth: int
+    1 if it has none. These are one type, for what is compiled for one then serves the other.
+    """
 
-
-@select_depth.on(FixedDepth)
-def _fixed(fixed, world, values, space, look, patterns, s, cap, tick):
-    return np.int64(fixed.depth)
-
-
-class StoredDepth(NamedTuple):
-    """The depth that a pattern table has for the regions of the agent and of the global goal; 1 if it has none."""
-
+    always: int  # 0: as the table says
     goal_region: np.ndarray  # int64[1]
 
 
-@select_depth.on(StoredDepth)
-def _stored(stored, world, values, space, look, patterns, s, cap, tick):
+@select_depth.on(GivenDepth)
+def _given(given, world, values, space, look, patterns, s, cap, tick):
+    if given.always > 0:
+        return np.int64(given.always)
     region = region_of(patterns, s)
-    if region < 0 or stored.goal_region[0] < 0:
+    if region < 0 or given.goal_region[0] < 0:
         return np.int64(1)
-    return min(max(stored_depth(patterns, region, stored.goal_region[0]), np.int64(1)), cap)
+    return min(max(stored_depth(patterns, region, given.goal_region[0]), np.int64(1)), cap)
 
 
 ORACLE = np.dtype(
@@ -115,14 +110,14 @@ def _told(oracle, world, values, space, look, patterns, s, cap, tick):
     return memo.label
 
 
-@lacks_room.on(FixedDepth, StoredDepth, Oracle)
+@lacks_room.on(GivenDepth, Oracle)
 def _room_enough(control, more):
     return False
 
 
-@note_goal.on(StoredDepth)
-def _note_region(stored, region):
-    stored.goal_region[0] = region
+@note_goal.on(GivenDepth)
+def _note_region(given, region):
+    given.goal_region[0] = region
 
 
 @note_goal.otherwise
@@ -130,6 +125,6 @@ def _asks_for_no_region(control, region):
     pass
 
 
-@note_step.on(FixedDepth, StoredDepth, Oracle)
+@note_step.on(GivenDepth, Oracle)
 def _nothing_to_note(control, world, s, there, before, after):
     pass

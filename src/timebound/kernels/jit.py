@@ -67,7 +67,7 @@ try:
     from numba.core.registry import CPUDispatcher
     from numba.extending import lower_builtin, overload, type_callable
 
-    from .compiler import HelperCompiler, choice, uncollected
+    from .compiler import HelperCompiler, choice, take_in, uncollected
 
     for _owner, _names in (
         (types, ("BaseNamedTuple", "BaseTuple", "ExternalFunction", "TypeRef")),
@@ -371,8 +371,12 @@ class _Kernel(CPUDispatcher):
     """A compiled function that Python calls."""
 
     def compile(self, sig: Any) -> Any:
+        known = set(self.overloads)
         with uncollected():
-            return super().compile(sig)
+            entrance = super().compile(sig)
+        for types_of_arguments in set(self.overloads) - known:
+            take_in(self.overloads[types_of_arguments])
+        return entrance
 
 
 def inlined(function: F) -> F:
@@ -402,7 +406,9 @@ def _entrance(helper: Any) -> Any:
     def entrance(*args: Any) -> Any:
         return helper(*args)
 
-    return njit(**OPTIONS)(entrance)
+    dispatcher = njit(**OPTIONS)(entrance)
+    dispatcher.__class__ = _Kernel
+    return dispatcher
 
 
 def generic(function: F) -> F:
