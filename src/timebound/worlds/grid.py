@@ -466,8 +466,8 @@ class Grid(SavedWorld):
             return np.zeros(0, bool)
         if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
             raise ProblemError(f"cells are two whole numbers (row, col), or an n x 2 array of such, not {shown(cells)}")
-        inside = ((array >= 0) & (array < self.shape)).all(axis=1)
-        rows, cols = np.where(inside[:, None], array, -1).astype(np.int64).T  # what is outside is a wall around the map
+        inside = ((array >= 0) & (array < self.shape)).all(axis=1, keepdims=True)
+        rows, cols = np.where(inside, array, -1).astype(np.int64).T  # what is outside is a wall around the map
         return self._free[(rows + 1) * self._width + cols + 1] != 0
 
     def is_open(self, state: int) -> bool:
