@@ -21,7 +21,7 @@ from ..errors import Error
 from .jit import COMPILED
 from .memory import NOTHING, Index, Piece
 
-__all__ = ["FORMAT", "NOTHING", "Piece", "Savable", "keeps", "keeps_frozen", "to_last"]
+__all__ = ["FORMAT", "NOTHING", "Piece", "Savable", "filled", "keeps", "keeps_frozen", "to_last"]
 
 # Raised whenever anything that is saved is stored otherwise: fields of NamedTuples and records, attributes, meanings.
 FORMAT = 1
@@ -98,6 +98,12 @@ def _made_frozen(kind: type, *parts: np.ndarray) -> Any:
     for part in parts:
         part.flags.writeable = False
     return kind(*parts)
+
+
+def filled(array: np.ndarray, count: int) -> Index:
+    """What is in use of an array of which ``count`` entries may be: those that are not 0, or all if they are many."""
+    places = np.flatnonzero(array[:count])
+    return places.astype(np.uint32) if 2 * len(places) < count else np.s_[:count]
 
 
 def to_last(*names: str) -> dict[str, Callable[[Any], Index]]:

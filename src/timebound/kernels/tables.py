@@ -16,7 +16,7 @@ import numpy as np
 from .jit import at, generic, inlined, kernel
 from .layout import COLS, DIRECTION_MASK, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
 from .memory import Part, lacks_room, reserved, zeros
-from .saving import NOTHING, keeps
+from .saving import NOTHING, filled, keeps
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
 __all__ = [
@@ -573,7 +573,7 @@ def _nothing(table: Any) -> Any:
 
 
 def _in_blocks(table: Any) -> Any:
-    return np.s_[: int(table.used[0]) << PAGE_BITS]
+    return filled(table.words, int(table.used[0]) << PAGE_BITS)
 
 
 def _in_links(table: BlockTable) -> Any:

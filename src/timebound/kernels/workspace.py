@@ -29,6 +29,7 @@ from .tables import (
 __all__ = ["Pool", "Searchable", "Workspace", "book_of", "enlarged_at_front", "new_record", "place_in"]
 
 _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
+_EMPTY = 0, 0, -1, 0, 0  # an open list with nothing in it
 _LONGEST = 1024  # states of a path to begin with, where the states of the world cannot be counted
 
 # Bytes that stay with a workspace in the pool: all these together, shared out among those that were made, but to each
@@ -158,12 +159,23 @@ class Workspace:
                 if isinstance(spare.queue, BucketQueue) != world.buckets:
                     continue
                 if spare.real_time == real_time:
+                    spare._forget()
                     return spare
                 spare.release()
                 break
         except IndexError:
             pass
         return cls(world, real_time)
+
+    def _forget(self) -> None:
+        """Nothing that the last search has left is in use. An agent that has not begun would be saved with it."""
+        table, queue = self.table, self.queue
+        if isinstance(table, (DenseTable, LinkedTable)):
+            table.stamp[0] += 1
+        else:
+            table.stamp[2:] = max(table.stamp[1:])
+            table.stamp[1] = 0
+        queue.saved[:] = _EMPTY
 
     def release(self) -> None:
         """Put the workspace back into the pool."""

@@ -227,7 +227,8 @@ def _entries_of(log: ChangeLog) -> LogView:
 
 def _reduced_log(log: LogView) -> tuple[Any, ...]:
     home = _homes.get(id(log.total))
-    return (_entries_of, (home,)) if home is not None else (LogView, tuple(log))
+    mine = home is not None and home.view.total is log.total  # another array may lie where one was
+    return (_entries_of, (home,)) if mine else (LogView, tuple(log))
 
 
 def _view_like(world: Any, others: dict[str, Any]) -> Any:
@@ -236,7 +237,7 @@ def _view_like(world: Any, others: dict[str, Any]) -> Any:
 
 def _reduced_view(view: Any) -> tuple[Any, ...]:
     home = _homes.get(id(view.edited))
-    world = home.world if home is not None else None
+    world = home.world if home is not None and home.edited is view.edited else None
     if world is None or type(world.view) is not type(view):
         return type(view), tuple(view)
     # Where estimates are given for each goal, a view differs from that of its world in a field.
