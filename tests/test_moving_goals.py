@@ -485,6 +485,19 @@ def test_the_books_go_on() -> None:
     assert again.run().result("compute").suboptimality == 1.0
 
 
+def test_a_page_of_the_books_is_full() -> None:
+    """The place where the agent is put is that of the last entry, though a new page was begun."""
+    world = tb.Grid(np.ones((1, 3)))
+    agent = tb.agent("lrta*", world, (0, 0), (0, 1))
+    for _ in range(1023):  # the page has 1024 places, the first for the start
+        agent.retarget((0, 0) if agent.position == (0, 1) else (0, 1)).step()
+    assert agent._trail.begins == 0
+    agent._record["trail_from"] = agent._trail.turn(agent.moves + 1)
+    assert agent._trail.begins == 1024
+    agent.retarget((0, 1)).place((0, 2)).run()
+    assert points(agent.result().path) == [(0, 2), (0, 1)]
+
+
 @pytest.mark.parametrize("name", REGISTRY)
 def test_who_has_arrived_goes_on(name: str) -> None:
     world = tb.Grid(np.ones((4, 5)))
