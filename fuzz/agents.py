@@ -1,9 +1,9 @@
 """Agents in worlds that change under them: every move legal at that moment, every budget kept, every status true.
 
 Worlds of every kind, every algorithm of the registry, parameters from their declared ranges, budgets in expansions and
-in time, commitments; edits between the steps, posted ones too; pauses inside decisions, interrupts at any place, and
-threads that edit while others walk. What the package says is held against models that know nothing of it: a dictionary
-of steps, and a search that tries everything.
+in time, commitments; edits between the steps, posted ones too; goals that move, agents that are put elsewhere; pauses
+inside decisions, interrupts at any place, and threads that edit while others walk. What the package says is held
+against models that know nothing of it: a dictionary of steps, and a search that tries everything.
 """
 
 from __future__ import annotations
@@ -204,6 +204,7 @@ class Trial:
     rate: float  # edits per step
     random: np.random.Generator
     what: str
+    restless: float = 0.0  # how often per step the goal moves, or the agent is put elsewhere
 
     def edit(self) -> None:
         """One edit of the world and of the model; they must agree on how much it changed."""
@@ -244,6 +245,43 @@ class Trial:
         changed = made()
         demand(changed == self.model.edit(act, later), "an edit changed", changed)
 
+    def somewhere(self) -> Any:
+        """Any place, a wall perhaps."""
+        random = self.random
+        if isinstance(self.model, Ground):
+            return int(random.integers(self.world.shape[0])), int(random.integers(self.world.shape[1]))
+        if isinstance(self.model, Roads):
+            return int(random.integers(self.world.states))
+        board = self.agent.position
+        for _ in range(int(random.integers(1, 6))):
+            board = self._beside(board)
+        return board
+
+    def _beside(self, place: Any) -> Any:
+        """One step from a place, if one leads anywhere."""
+        steps = list(self.model.steps(place))
+        return steps[int(self.random.integers(len(steps)))] if steps else place
+
+    def disturb(self) -> None:
+        """Let the goal take a step, or jump; or push the agent, or throw it somewhere."""
+        agent, far = self.agent, bool(self.random.random() < 0.2)
+        before = agent.position, agent.goal, agent.ticks, agent.moves, agent.cost
+        if self.random.random() < 0.7:
+            there = self.somewhere() if far else self._beside(agent.goal)
+            agent.retarget(there)
+            demand((agent.position, agent.goal) == (before[0], there), "sent to", there, "the goal is", agent.goal)
+        else:
+            there = self.somewhere() if far else self._beside(agent.position)
+            open_now = self.world.is_open(self.world.place_of(there, "place"))
+            try:
+                agent.place(there)
+            except tb.ProblemError:
+                demand(not open_now and agent.position == before[0], "it cannot be put to", there)
+            else:
+                demand(open_now and (agent.position, agent.goal) == (there, before[1]), "put to", there)
+        demand((agent.ticks, agent.moves, agent.cost) == before[2:], "what is no move was counted")
+        self.judge()
+
     def step(self, interrupt: float = 0.0) -> None:
         """One step of the agent, perhaps interrupted after so many seconds; everything about it is checked."""
         agent, model = self.agent, self.model
@@ -280,7 +318,7 @@ class Trial:
         moves = agent.moves
         agent.run(most)
         model.settle()
-        trail = _points(agent.result().path)[moves:]
+        trail = _points(agent.result().path)[moves - agent.moves - 1 :]
         known: dict[Any, Any] = {}
         for here, there in itertools.pairwise(trail):
             if here not in known:
@@ -443,8 +481,9 @@ def draw(seed: int, *, side: int = 9, names: Iterable[str] = tuple(REGISTRY)) ->
         except tb.SpecError:  # a lookahead that its budget does not allow, or levels that contradict each other
             continue
         rate = float(random.choice([0.0, 0.05, 0.3, 1.0]))
+        restless = float(random.choice([0.0, 0.0, 0.1, 0.3, 1.0]))
         what = f"draw({seed}, side={side}): {spec}, budget {budget}, commit {options['commit']}, {world!r}, {rate}"
-        return Trial(world, model, agent, rate, random, what)
+        return Trial(world, model, agent, rate, random, f"{what}, {restless}", restless)
 
 
 def walk(trial: Trial, steps: int, *, most: int, interrupts: bool = False, pauses: bool = False) -> None:
@@ -454,7 +493,11 @@ def walk(trial: Trial, steps: int, *, most: int, interrupts: bool = False, pause
     if pauses and random.random() < 0.5:
         _impatient(agent, int(random.choice([1, 1, 3, 17])))
     for k in range(steps):
+        if random.random() < trial.restless:
+            trial.disturb()
         if agent.status == "reached":
+            if trial.restless:
+                continue
             break
         # Not the first step, which may have to compile, nor kernels that are plain Python: neither is ours to survive.
         ringing = interrupts and COMPILED and k > 0 and random.random() < 0.2

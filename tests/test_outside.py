@@ -30,7 +30,7 @@ from helpers import COMPILED, HOWTO, bounded
 from timebound import warmup
 from timebound.algorithms import REGISTRY, Algorithm, Parameter, catalogue, parse_spec
 from timebound.kernels import loop, sources
-from timebound.kernels.jit import generic
+from timebound.kernels.jit import generic, kernel
 from timebound.kernels.layout import COUNTS
 from timebound.kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from timebound.kernels.views import GridView, degree, successor
@@ -161,6 +161,32 @@ def test_a_second_text_for_a_type_is_refused() -> None:
     assert question(State(0)) == 1
     with pytest.raises(tb.Error, match="degree has a text for GridView already"):
         degree.on(GridView)(lambda world, s: 0)
+
+
+def test_a_text_for_all_that_have_none() -> None:
+    class Known(NamedTuple):
+        x: int
+
+    class Unknown(NamedTuple):
+        x: int
+
+    @generic
+    def question(state: Any) -> Any: ...
+
+    question.on(Known)(lambda state: state.x)
+    with pytest.raises(KeyError):
+        question(Unknown(1))
+    question.otherwise(lambda state: -state.x)
+
+    @kernel
+    def ask(state: Any) -> Any:
+        return question(state)
+
+    assert (question(Known(2)), question(Unknown(2))) == (2, -2)
+    assert (ask(Known(3)), ask(Unknown(3))) == (3, -3)
+    if COMPILED:  # what is compiled would go on to answer as before
+        with pytest.raises(tb.Error, match="question was compiled for Unknown before it had a text; register the text"):
+            question.on(Unknown)(lambda state: 0)
 
 
 def _of_another_process(name: str) -> str:
@@ -358,6 +384,16 @@ def test_the_file_in_the_howto_grows_and_hears_of_edits(howto: types.ModuleType)
     walled.step()
     corridor.block((1, 0))
     assert walled.run(100).status == "unreachable"
+
+
+def test_the_file_in_the_howto_is_sent_elsewhere(howto: types.ModuleType) -> None:
+    """It has no texts for that, and begins anew; the books go on."""
+    tb.register(howto.ALGORITHM)
+    agent = tb.agent("depth-first", tb.Grid(np.ones((5, 5))), (0, 0), (4, 4), budget=1).run(2)
+    agent.retarget((0, 3)).run(1)
+    assert agent.place((2, 2)).run().status == "reached"
+    result = agent.result()
+    assert (agent.position, result.retargeted, result.placed, result.expansions) == ((0, 3), 1, 1, agent.moves)
 
 
 def test_the_file_in_the_howto_warms_up(howto: types.ModuleType) -> None:

@@ -50,6 +50,8 @@ USES: dict[str, Callable[[tb.Agent], Any]] = {
     "restart": lambda agent: agent.restart(),
     "result": lambda agent: agent.result(),
     "ahead": lambda agent: agent.ahead(),
+    "retarget": lambda agent: agent.retarget((0, 8)),
+    "place": lambda agent: agent.place((0, 1)),
 }
 
 

@@ -61,6 +61,11 @@ class Diary:
             self.page = np.empty(min(8 * len(self.page), _LAST_PAGE), np.int64)
         return self.begins
 
+    def rewrite(self, number: int, value: int) -> None:
+        """Put another value in the place of the last entry, whose number is told: it may be on the page before."""
+        page = self.page if number >= self.begins else self._full[-1]
+        page[number - self.begins] = value
+
     def add_zeros(self, written: int, count: int) -> None:
         """Zeros after what is ``written``."""
         while count > 0:
@@ -430,7 +435,7 @@ class Agent(Savable):
         here = self.world.state_of(point, "place")
         if here != self._record["position"][0]:
             self._relocate(here)
-            self._trail.page[self.moves - self._trail.begins] = here
+            self._trail.rewrite(self.moves, here)
             self._begins = self.moves
             self._placed += 1
         return self

@@ -12,6 +12,7 @@ from typing import Any
 
 ONE = 1024
 NOWHERE = 1 << 59  # the value of a state from which nothing leads on
+AT_ONCE = 32  # states expanded between two ticks, when the goal has moved
 
 
 @dataclass
@@ -59,10 +60,45 @@ class Learner:
         """Above the largest estimate by more steps than could lead out of the known states."""
         return self.dearest_step > 0 and (value - self.largest_estimate) // (weight * self.dearest_step) > known + 1
 
+    def move_goal(self, goal: Any, weight: int = ONE) -> None:
+        """Values come down by what a greedy way from the new goal to the old one costs, or are forgotten."""
+        walk, old, self.goal = self.walk, self.goal, goal
+        cost = None
+        if walk.learned and self.world.estimate(goal, old) <= AT_ONCE * self.dearest_step:
+            cost, expanded = self.greedy_way(goal, old)
+            walk.settled += expanded
+        if cost is None:
+            walk.learned.clear()
+            self.largest_estimate = self.dearest_step = 0
+        else:
+            walk.learned = {state: value - weight * cost for state, value in walk.learned.items()}
+            self.largest_estimate = max(self.largest_estimate - weight * cost, 0)
+
+    def greedy_way(self, start: Any, end: Any) -> tuple[int | None, int]:
+        """What it costs, if it gets there, and the states it looks around from; first it looks for a step there."""
+        direct = [step.cost for step in self.world.successors(start) if step.target == end]
+        if direct or start == end:
+            return (direct[0], 1) if direct else (0, 0)
+        total, state = 0, start
+        for looks in range(2, AT_ONCE + 1):
+            steps = self.world.successors(state)
+            far = [self.world.estimate(step.target, end) for step in steps]
+            best = min(range(len(steps)), key=lambda i: (steps[i].cost + far[i], -steps[i].cost), default=None)
+            if best is None or far[best] >= self.world.estimate(state, end):
+                return None, looks
+            total, state = total + steps[best].cost, steps[best].target
+            if state == end:
+                return total, looks
+        return None, AT_ONCE
+
     def run(self, start: Any, moves: int) -> Walk:
+        self.walk.trail.append(start)
+        return self.run_on(moves)
+
+    def run_on(self, moves: int) -> Walk:
+        """Until there are so many moves, the goal is reached, or there is no way."""
         walk = self.walk
-        state = start
-        walk.trail.append(state)
+        state = walk.trail[-1]
         while state != self.goal and len(walk.trail) <= moves:
             path = self.decide(state)
             if path is None:
@@ -90,6 +126,10 @@ class Lrta(Learner):
         self.depth, self.gmax, self.gamma = depth, gmax, round(gamma * ONE)
         self.visits_before_learning = 0
         self.largest_lookahead = 0
+
+    def move_goal(self, goal: Any, weight: int = ONE) -> None:
+        super().move_goal(goal, weight)
+        self.visits_before_learning *= bool(self.walk.learned)
 
     def decide(self, state: Any) -> list[Any] | None:
         g, h, first, closed = {state: 0}, {state: self.h(state)}, {}, set()
@@ -121,7 +161,7 @@ class Lrta(Learner):
         order = {t: k for k, t in enumerate(g)}
         best = min(frontier, key=lambda t: (self.gamma * g[t] + h[t], -g[t], order[t]), default=None)
         value = NOWHERE if best is None else self.gamma * g[best] + h[best]
-        self.visits_before_learning += state not in self.walk.learned
+        self.visits_before_learning += self.walk.learned.get(state, 0) <= 0
         self.largest_lookahead = max(self.largest_lookahead, expanded)
         if best is None and not simple:
             return None
@@ -229,6 +269,10 @@ class LocalSearch(Learner):
     ) -> None:
         super().__init__(world, goal)
         self.k, self.rule, self.commit, self.avoid, self.weight = k, rule, commit, avoid, int(weight * ONE)
+        self.decisions_without_learning = 0
+
+    def move_goal(self, goal: Any, weight: int = ONE) -> None:
+        super().move_goal(goal, self.weight)
         self.decisions_without_learning = 0
 
     def decide(self, state: Any) -> list[Any] | None:

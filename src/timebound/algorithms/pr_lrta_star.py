@@ -24,9 +24,11 @@ Chosen where the papers are silent:
 * Regions that are not of one connected part prove that there is no way, at once.
 * Edits: the abstraction is brought up to date, and the rest of the path is dropped. If an arc became cheaper, or if
   regions have other numbers now, what was learned is forgotten, and in the latter case the database is left aside.
-* A goal that moves: its region is looked up anew, and the next move planned anew from where the agent stands. Values
-  for the goal's region come down by the way from region to region, as those of lrta* do; regions left before may give
-  a move towards an intermediate goal again, and values for the present one are as good as before.
+* A goal that moves: its region is looked up anew, and the next move planned anew from where the agent stands. But what
+  took several ticks to plan is planned to its end, and as many steps of it are walked before that: a goal that never
+  rests must not keep the agent from walking. Values for the goal's region come down by the way from region to region,
+  as those of lrta* do; regions left before may give a move towards an intermediate goal again, and values for the
+  present one are as good as before.
 * Making the abstraction, which all agents of a world share, is no part of planning.
 
 The plain version is ``PrLrta`` in ``tests/naive/path_refinement.py``.
@@ -51,7 +53,7 @@ from ..kernels.jit import at, inlined
 from ..kernels.layout import EXHAUSTED, FOUND, GROW, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, SPACE, VALUES, change_goal, mini_min, must_forget
 from ..kernels.lookahead import LOOKING, Space, best_on_frontier, breadth_first, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
+from ..kernels.loop import AT_ONCE, NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.memory import lacks_room, reserved
 from ..kernels.pattern_tables import PatternTable, intermediate_goal, region_of, stored_depth
 from ..kernels.saving import keeps
@@ -83,6 +85,10 @@ PROGRESS = np.dtype(
         ("by_depth", np.int64),  # 1 if the pattern database says how deep to look
         ("by_goal", np.int64),  # 1 if it says where to go
         ("era", np.int64),  # the number of the goal: 1, and 1 more whenever it moves
+        ("origin", np.int64),  # the region that the present move leads out of
+        ("sent", np.int64),  # the goal to turn to when the time has come, or -1
+        ("ticks", np.int64),  # that the present move between regions took to plan, besides the last
+        ("moves", np.int64),  # made of it
     ]
 )
 LOOK, BEGIN, SEARCH, WALK = range(4)  # LRTA* looks ahead; A* begins; A* goes on; its path is walked
@@ -122,7 +128,6 @@ def _decide(agent, world, s, tick):
     look = agent.look[0]
     learner = agent.learner[0]
     progress = agent.progress[0]
-    counts = agent.counts[0]
     plan = agent.plan
     if learner.edits != edits(world):
         if must_forget(world, agent.log, learner, look, plan):
@@ -130,13 +135,32 @@ def _decide(agent, world, s, tick):
         progress.stale = 1
         progress.stage = LOOK
         look.paused = 0
+    if progress.stage == WALK and progress.tracing < 0 and plan[0] == plan[1]:
+        progress.stage = LOOK
+    if progress.stage == LOOK and not look.paused:
+        progress.ticks = 0
+        progress.moves = 0
+    if progress.sent >= 0 and _may_turn(agent):
+        _turn(agent, Tick(np.int64(AT_ONCE), np.int64(0), tick.clock))
     if progress.stale or learner.lack != 0:
         return NEEDS_ROOM
-    if progress.stage == WALK:
-        if progress.tracing < 0 and plan[0] < plan[1]:
-            return plan[1] - plan[0]
-        if progress.tracing < 0:
-            progress.stage = LOOK
+    ready = plan[1] - plan[0]
+    if progress.stage != WALK or progress.tracing >= 0:
+        ready = _plan(agent, world, s, tick)
+    progress.ticks += ready == 0
+    progress.moves += ready > 0
+    if ready == NO_WAY and progress.sent >= 0:
+        progress.moves = progress.ticks  # that was about where the goal has been: it may turn now
+        ready = 0
+    return ready
+
+
+@inlined
+def _plan(agent, world, s, tick):
+    """Look ahead and refine, as far as the tick allows. Returns as ``decide``."""
+    look = agent.look[0]
+    progress = agent.progress[0]
+    counts = agent.counts[0]
     last = counts.expanded + tick.limit
     if progress.stage == LOOK:
         ready = _look(agent, s, tick)
@@ -163,10 +187,31 @@ def _plan_anew(agent):
 @retarget.on(PathRefinement)
 def _retarget(agent, world, s, goal, tick):
     progress = agent.progress[0]
-    old = np.int64(agent.region[at(progress.goal)])
-    there = np.int64(agent.region[at(goal)])
     if progress.era == 0x7FFFFFFF:
         return False
+    progress.sent = goal
+    if _may_turn(agent):
+        _turn(agent, tick)
+    return True
+
+
+@inlined
+def _may_turn(agent):
+    """Whether as many steps were made as the plan took ticks: what is left of it may be dropped."""
+    progress = agent.progress[0]
+    return progress.moves >= progress.ticks
+
+
+@inlined
+def _turn(agent, tick):
+    """The goal is the one that the agent was sent to."""
+    progress = agent.progress[0]
+    goal = progress.sent
+    progress.sent = -1
+    if goal == progress.goal:
+        return
+    old = np.int64(agent.region[at(progress.goal)])
+    there = np.int64(agent.region[at(goal)])
     _plan_anew(agent)
     if old < 0 or there < 0 or agent.part[at(old)] != agent.part[at(there)]:
         if not forget(agent.values):
@@ -175,12 +220,17 @@ def _retarget(agent, world, s, goal, tick):
         change_goal(agent, agent.level, agent.values, old, there, WEIGHT_ONE, tick)
     progress.goal = goal
     progress.era += 1
-    return True
 
 
 @displaced.on(PathRefinement)
 def _displaced(agent, world, s):
-    _plan_anew(agent)
+    progress = agent.progress[0]
+    if progress.stale or agent.region[at(s)] != progress.origin:
+        _plan_anew(agent)
+    elif progress.stage != LOOK:  # the region to go to is the same, the steps are not
+        progress.stage = BEGIN
+        progress.tracing = -1
+        agent.plan[0] = agent.plan[1]
     return True
 
 
@@ -199,6 +249,7 @@ def _look(agent, s, tick):
     there = np.int64(agent.region[at(progress.goal)])
     if here < 0 or there < 0 or agent.part[at(here)] != agent.part[at(there)]:
         return NO_WAY
+    progress.origin = here
     if here == there:
         progress.next = here
         progress.stage = BEGIN
@@ -401,7 +452,7 @@ class PrLrtaPlanner(AgentCenteredPlanner):
         progress["goal"], progress["cap"], progress["gamma"] = goal, cap, max(1, round(gamma * WEIGHT_ONE))
         progress["by_depth"], progress["by_goal"] = by_depth, by_goal
         progress["subgoal"] = progress["tracing"] = -1
-        progress["era"] = 1
+        progress["era"], progress["sent"], progress["origin"] = 1, -1, -1
         self._workspace: Workspace | None = None
         route = np.empty(1024, np.int64)
         self._common["plan"][:] = len(route)

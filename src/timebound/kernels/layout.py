@@ -50,7 +50,7 @@ COUNTS = np.dtype(
         ("learning", np.int64),  # of those, expansions made while learning
         ("states", np.int64),  # states in memory: open, closed and learned
         ("back_moves", np.int64),  # steps to the parent because the agent was off its path
-        ("restarts", np.int64),  # searches begun anew because the world had changed
+        ("restarts", np.int64),  # searches begun anew because the world, or the goal, had changed
         ("astray", np.int64),  # of the back-moves, those made when the path to the goal was known
     ]
 )

@@ -131,8 +131,9 @@ def retarget(algorithm, world, s, goal, tick):
     Returns False if nothing of it can be used, and a new planner is to be made; that is so for an algorithm without a
     text. It may be asked for thousands of agents between two frames, so it takes a constant time, however much there
     is: longer work is done in the ticks that follow, by ``decide``. It may expand ``tick.limit`` states, which are
-    counted as expanded while learning. What was planned is dropped, and what had been paused in the middle of a tick:
-    expansions that it made stay counted. ``world`` is the view for the new goal.
+    counted as expanded while learning. What was planned is dropped, unless dropping it again and again would keep the
+    agent from ever walking; so is what had been paused in the middle of a tick: what it has expanded stays counted.
+    ``world`` is the view for the new goal.
     """
 
 
