@@ -1,4 +1,4 @@
-"""Everything that can come in, at random: files, arrays, arguments, databases, stores, agents in changing worlds.
+"""Everything that can come in, at random: files, arrays, arguments, databases, stores, agents, problems.
 
 ``make fuzz`` takes some minutes. Each fuzzer counts its inputs (agents: moves), and what was refused in one sentence;
 a traceback, a hang or a wrong answer is printed with what repeats it, and the exit code is 1. The same seed gives the
@@ -28,6 +28,7 @@ COUNTS = {
     "databases": 6_000,
     "stores": 600,
     "agents": 5_200_000,  # moves
+    "control": 10_000,
 }
 
 

@@ -46,6 +46,11 @@ def database(world: Any, patterns: Patterns, goal: str = "pdb", cap: int = CAP) 
     return PatternDatabase(world.digest, frozen(table), made_with, rules_of(world))
 
 
+def patience_of(made: PatternDatabase) -> int:
+    """For how many moves a goal is kept: sixteen for each state of a region."""
+    return max(1, 16 * len(made.patterns.region) // int(made.patterns.count[0]))
+
+
 def undirected(case: Case) -> bool:
     return case.world.undirected
 
@@ -60,21 +65,32 @@ def cases(side: int = SIDE) -> st.SearchStrategy[Case]:
 
 
 @pytest.mark.parametrize(("depth", "goal"), SWITCHES)
-@given(case=cases(), size=st.integers(2, 12), cap=st.integers(1, CAP), gamma=st.sampled_from([1.0, 1.0, 0.5]))
+@given(
+    case=cases(),
+    size=st.integers(2, 12),
+    cap=st.integers(1, CAP),
+    gamma=st.sampled_from([1.0, 1.0, 0.5]),
+    reentry=st.sampled_from(["keep", "keep", "global"]),
+    wild=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
 @settings(max_examples=60 if COMPILED else 10)
 def test_every_step_is_that_of_the_naive_twin(
-    case: Case, size: int, cap: int, gamma: float, depth: str, goal: str
+    case: Case, size: int, cap: int, gamma: float, reentry: str, wild: bool, seed: int, depth: str, goal: str
 ) -> None:
+    """With tables that are right, and with tables that lead anywhere: there goals are kept, and given up."""
     patterns = patterns_of(case.twin, chunks(case.twin, size), cap, goal)
-    found = tb.solve(
-        case.world,
-        case.start,
-        case.goal,
-        spec(depth, goal, cap, gamma=gamma),
-        database=database(case.world, patterns, goal, cap),
-        move_limit=MOVES,
-    )
-    expected = DynamicControl(case.twin, case.goal, depth, goal, cap, patterns, gamma).run(case.start, MOVES)
+    if wild:
+        random = np.random.default_rng(seed)
+        states = case.twin.points()
+        patterns.goals = {pair: states[int(random.integers(len(states)))] for pair in patterns.goals}
+    table = database(case.world, patterns, goal, cap)
+    made = PatternDatabase("another world", table.patterns, table.settings, table.rules) if wild else table
+    wanted = spec(depth, goal, cap, gamma=gamma, reentry=reentry)
+    found = tb.solve(case.world, case.start, case.goal, wanted, database=made, move_limit=MOVES)
+    patience = patience_of(made) if reentry == "keep" else 0
+    twin = DynamicControl(case.twin, case.goal, depth, goal, cap, patterns, gamma, patience=patience)
+    expected = twin.run(case.start, MOVES)
     assert points(found.path) == expected.trail
     assert found.status == expected.status
     assert found.expansions_per_move.tolist() == expected.looked
@@ -108,7 +124,8 @@ def test_it_walks_far_and_its_memory_follows() -> None:
     made = PatternDatabase(
         world.digest, frozen(table), {"level": 3, "cap": 9, "depth": "pdb", "goal": "pdb"}, rules_of(world)
     )
-    agent = tb.agent(spec("pdb", "pdb", 1), world, (0, 0), (side - 1, side - 1), database=made)
+    wanted = spec("pdb", "pdb", 1, reentry="global")  # a kept goal would be reached with fewer states noted
+    agent = tb.agent(wanted, world, (0, 0), (side - 1, side - 1), database=made)
     small = agent.run(5).result().memory_bytes
     agent.run()
     assert agent.status == "reached"
@@ -203,26 +220,44 @@ def there_and_back(goal: str = "pdb") -> tuple[tb.Grid, PatternDatabase, Pattern
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_a_state_visited_before_turns_to_the_global_goal(depth: str) -> None:
+@pytest.mark.parametrize("reentry", ["keep", "global"])
+def test_a_state_visited_before_is_treated_as_such(depth: str, reentry: str) -> None:
     from naive.worlds import NaiveGrid
 
     world, made, wrong = there_and_back()
-    found = tb.solve(world, (0, 0), (0, 8), spec(depth, "pdb"), database=made)
-    twin = DynamicControl(NaiveGrid([[1] * 9]), (0, 8), depth, "pdb", CAP, wrong)
+    found = tb.solve(world, (0, 0), (0, 8), spec(depth, "pdb", reentry=reentry), database=made)
+    patience = patience_of(made) if reentry == "keep" else 0
+    twin = DynamicControl(NaiveGrid([[1] * 9]), (0, 8), depth, "pdb", CAP, wrong, patience=patience)
     twin.run((0, 0), 1000)
     assert twin.re_entrances > 0
+    assert (twin.goals_kept > 0) == (reentry == "keep")
     assert points(found.path) == twin.walk.trail
     assert found.status == "reached"
     path = [col for _, col in points(found.path)]
     assert path[:6] == [0, 1, 2, 3, 4, 3]  # into B, back to A, and there it has been before
-    assert path[6:] != [4, 3]
-    # One move towards the global goal, from 3; the same at each state that it comes back to, looking as far as it may.
-    deep = found.expansions_per_move[5:]
-    assert deep.max() > 1
-    assert found.moves < 20
+    if reentry == "keep":
+        assert path[5:11] == [3, 4, 5, 4, 3, 2]  # to the very goal of A, and to that of B; each state gives one
+    else:
+        # One move towards the global goal, from 3; the same at each state that it comes back to, as deep as it may.
+        assert path[6:8] != [4, 3]
+        assert found.moves < 20
+    assert found.expansions_per_move[5:].max() > 1
     world, made, _ = there_and_back("global")
-    plain = tb.solve(world, (0, 0), (0, 8), spec(depth, "global"), database=made)
+    plain = tb.solve(world, (0, 0), (0, 8), spec(depth, "global", reentry=reentry), database=made)
     assert points(plain.path) == [(0, col) for col in range(9)]  # without intermediate goals there is no re-entrance
+
+
+@pytest.mark.compiled
+def test_a_kept_goal_leads_out_of_a_dead_end() -> None:
+    """Two regions send the agent to each other. It learns nothing for either of their goals until it keeps one."""
+    world = tb.Grid(tb.generate.rooms((48, 48), room=7, seed=11))
+    made = tb.prepare(world, None, algorithm="d-lrta*:level=2,cap=3")
+    kept, literal = (
+        tb.solve(world, (20, 43), (35, 27), spec("pdb", "pdb", 1, level=2, reentry=how), database=made)
+        for how in ("keep", "global")
+    )
+    assert kept.status == literal.status == "reached"
+    assert 10 * kept.moves < literal.moves
 
 
 # --- edits -----------------------------------------------------------------------------------------------------------
@@ -260,11 +295,36 @@ def test_an_intermediate_goal_that_is_cut_off() -> None:
     region = made.patterns.region.copy()
     region[world.state_of((0, 4))] = 2
     lost = PatternDatabase(made.digest, frozen(made.patterns._replace(region=region)), made.settings, made.rules)
-    agent = tb.agent(spec("fixed", "pdb", 9), world, (0, 6), (0, 4), database=lost)
-    world.block((0, 3))
-    result = agent.run().result()
-    assert (result.status, result.moves, result.waits) == ("reached", 2, 2)
-    assert result.expansions_per_move.tolist() == [5, 4, 5, 4]
+    other = world.copy()
+    for reentry, lost_ticks in (("global", 1), ("keep", 2)):
+        here = other if reentry == "keep" else world
+        agent = tb.agent(spec("fixed", "pdb", 9, reentry=reentry), here, (0, 6), (0, 4), database=lost)
+        here.block((0, 3))
+        result = agent.run().result()
+        assert (result.status, result.moves, result.waits) == ("reached", 2, 2 * lost_ticks)
+        assert result.expansions_per_move.tolist() == [*[5] * lost_ticks, 4, *[5] * lost_ticks, 4]
+
+
+def test_a_goal_that_was_kept_in_vain_is_given_up() -> None:
+    """A door was closed: the goal behind it is kept for so many moves, once; then no state is sent there for long."""
+    side = 12
+    free = np.ones((side, side), bool)
+    free[:, 6] = False
+    free[[0, side - 1], 6] = True
+    world = tb.Grid(free)
+    made = tb.prepare(world, None, algorithm="d-lrta*:level=1,cap=3")
+    spec_of = "d-lrta*:level=1,cap=3,reentry={}".format
+    walks = []
+    for how in ("keep", "global"):
+        edited = world.copy()
+        agent = tb.agent(spec_of(how), edited, (1, 0), (1, side - 1), database=made)
+        edited.block((0, 6))
+        result = agent.run(100_000).result()
+        assert result.status == "reached"
+        tb.validate(edited, result.path)
+        walks.append(result.moves)
+    patience = patience_of(made)
+    assert walks[0] <= walks[1] + 6 * patience
 
 
 # --- budgets, pauses, trials -----------------------------------------------------------------------------------------

@@ -76,6 +76,18 @@ def test_a_sweep_must_name_its_databases() -> None:
         runs_of(replace(SWEEP, databases=()))
 
 
+def test_a_database_that_will_do_is_run_with() -> None:
+    """One table serves lower caps and fixed depths; where the very one is named, that is taken."""
+
+    def spec(depth: str, cap: int) -> str:
+        return f"d-lrta*:depth={depth},goal=pdb,level=1,cap={cap}"
+
+    large, exact = (Recipe.of(spec("pdb", cap)) for cap in (9, 4))
+    specs = (spec("pdb", 4), spec("pdb", 3), spec("fixed", 20), spec("pdb", 10))
+    planned = runs_of(replace(SWEEP, specs=specs, databases=(large, exact), problems=1))
+    assert [run.database for run in planned] == [exact, large, large, Recipe.of(specs[-1])]
+
+
 def test_databases_are_made_once_before_the_runs(tmp_path: Path) -> None:
     said: list[str] = []
     rows = made(tmp_path, say=said.append)

@@ -29,6 +29,7 @@ from timebound.databases.patterns import LEVEL_PATTERNS, PATTERNS, Patterns
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import STAMP_MAX
 from timebound.kernels.pattern_tables import intermediate_goal, region_of, stored_depth
+from timebound.lab.database_files import database_for
 from timebound.lab.recipes import Recipe, warm_up
 from timebound.worlds.abstraction import Abstraction
 
@@ -338,6 +339,36 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     kill_again_and_again([*command, str(broken)], whole=told([*command, str(whole)]))
     told([*command, str(broken)])
     assert broken.read_bytes() == whole.read_bytes()
+
+
+def test_a_file_that_will_do_is_taken() -> None:
+    """Depths serve lower caps, goals any depth; of several files the very one that was asked for is taken first."""
+    for name, kind, above in (("d-lrta*", PATTERNS, ""), ("pr-lrta*", LEVEL_PATTERNS, ",above=3")):
+        made = Recipe.of(f"{name}:level=2,depth=pdb,goal=pdb,cap=30{above}").options
+        for asked, good in (
+            ("level=2,depth=pdb,goal=pdb,cap=30", True),
+            ("level=2,depth=pdb,goal=pdb,cap=3", True),
+            ("level=2,depth=fixed,goal=pdb,cap=99", True),
+            ("level=2,depth=pdb,goal=pdb,cap=31", False),
+            ("level=2,depth=pdb,goal=global,cap=30", False),
+            ("level=1,depth=pdb,goal=pdb,cap=30", False),
+        ):
+            parameters = tb.algorithms.parse_spec(f"{name}:{asked}{above}").parameters
+            assert kind.will_do(parameters, made) == good, asked
+        other = tb.algorithms.parse_spec(f"{name}:level=2,depth=pdb,goal=pdb,cap=3").parameters
+        assert kind.will_do(other, made) == (not above)
+
+
+def test_the_command_line_takes_a_file_with_a_larger_cap(tmp_path: Path) -> None:
+    world = rooms()
+    file, exact = str(tmp_path / "large.db"), str(tmp_path / "exact.db")
+    tb.prepare(world, file, algorithm="d-lrta*:level=1,cap=9")
+    tb.prepare(world, exact, algorithm="d-lrta*:level=1,cap=4")
+    wanted = tb.algorithms.parse_spec("d-lrta*:level=1,cap=4")
+    assert database_for(world, wanted, [file]).settings["cap"] == 9
+    assert database_for(world, wanted, [file, exact]).settings["cap"] == 4
+    with pytest.raises(tb.DatabaseError, match=r"none of .* was made for this map"):
+        database_for(world, tb.algorithms.parse_spec("d-lrta*:level=1,cap=10"), [file, exact])
 
 
 def test_what_asks_for_the_same_is_made_once(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ class DynamicControl(Learner):
         patterns: Patterns | None = None,
         gamma: float = 1.0,
         proof: bool = True,
+        patience: int = 0,
     ) -> None:
         super().__init__(world, goal)
         self.control, self.intermediate, self.cap, self.patterns = depth, goals == "pdb", cap, patterns
@@ -42,6 +43,11 @@ class DynamicControl(Learner):
         self.nearby: dict[Any, int] = {}  # values for an intermediate goal
         self.nearby_for: Any = None
         self.visited: set[Any] = set()
+        self.patience = patience  # moves towards a goal kept after a re-entrance; 0: none is kept
+        self.kept: Any = None
+        self.kept_moves = self.goals_kept = 0
+        self.has_kept: set[Any] = set()  # states whose goal was kept
+        self.given_up: set[Any] = set()  # goals that were kept in vain
         self.visits_before_learning = 0
         self.largest_lookahead = 0
         self.re_entrances = self.towards_intermediate = 0
@@ -70,24 +76,41 @@ class DynamicControl(Learner):
     def select(self, state: Any) -> int | None:
         """The depth; the goal goes to ``aim``. None: the table says that there is no way."""
         self.aim = self.goal
-        if self.intermediate and state in self.visited:
-            self.re_entrances += 1
-            return self.cap
         pair = None
         if self.patterns is not None:
             here, there = (self.patterns.region.get(s) for s in (state, self.goal))
             pair = (here, there) if here is not None and there is not None else None
-        if self.intermediate and pair and pair[0] != pair[1]:
+        if self.kept is not None and (state == self.kept or self.kept_moves >= self.patience):
+            if state != self.kept:
+                self.given_up.add(self.kept)
+            self.kept = None
+        if self.kept is None and self.intermediate and state in self.visited:
+            self.kept, self.kept_moves = self.to_keep(state, pair), 0
+            if self.kept is None:
+                self.re_entrances += 1
+                return self.cap
+            self.has_kept.add(state)
+            self.goals_kept += 1
+        if self.kept is not None:
+            self.aim = self.kept
+        elif self.intermediate and pair and pair[0] != pair[1]:
             found = self.patterns.goals[pair]
             if found is None and self.proof:
                 return None
-            self.aim = self.goal if found is None else found
+            self.aim = self.goal if found in (None, state) else found
         if self.aim not in (self.goal, self.nearby_for):
             self.nearby, self.nearby_for = {}, self.aim
         self.towards_intermediate += self.aim != self.goal
         if self.control == "pdb":
             return min(self.patterns.depths[pair], self.cap) if pair else 1
         return self.told(state) if self.control == "oracle" else self.cap
+
+    def to_keep(self, state: Any, pair: tuple[int, int] | None) -> Any:
+        """The goal that a state visited before gives once, to be kept until it is reached."""
+        if not self.patience or state in self.has_kept or pair is None or pair[0] == pair[1]:
+            return None
+        found = self.patterns.goals[pair]
+        return None if found in (state, self.goal) or found in self.given_up else found
 
     def told(self, state: Any) -> int:
         """The shallowest depth from which on all up to the cap take the same step."""
@@ -136,11 +159,16 @@ class DynamicControl(Learner):
         self.walk.looked.append(expanded)
         unlearned = state not in self.values
         rose = (step is not None or depth == 1) and self.learn(state, value)
-        held = len(self.walk.learned) + len(self.nearby) + len(self.visited) + (seen if depth > 1 else 0)
+        noted = len(self.visited | self.given_up)
+        held = len(self.walk.learned) + len(self.nearby) + noted + (seen if depth > 1 else 0)
         self.walk.most_states = max(self.walk.most_states, held)
-        if self.intermediate:
+        if self.kept is not None:
+            self.kept_moves += 1
+        elif self.intermediate:
             self.visited.add(state)
         if self.aim != self.goal:
+            if step is None:
+                self.kept = None
             return [] if step is None else [step]
         self.visits_before_learning += unlearned
         self.largest_lookahead = max(self.largest_lookahead, expanded)

@@ -18,11 +18,18 @@ LRTA*(F,G) is ``lrta*:depth=cap``, step by step.
 Chosen where the paper is silent:
 
 * In the goal's own region, and where the table has no entry, the agent looks towards the global goal.
-* Re-entrance (Appendix D), only where there are intermediate goals: at a state where it has chosen before, the agent
-  chooses the global goal and a depth of ``cap``, for that one move. So each state gives at most one move towards an
-  intermediate goal; all others are LRTA* with the global goal, whose values are kept all the way. So it is complete.
-* Values for an intermediate goal are forgotten when another one takes its place. The paper keeps a table for each; but
-  a state is looked from only once that way.
+* Re-entrance (Appendix D), only where there are intermediate goals. At a state where it has chosen before, the agent
+  takes the intermediate goal of that state's region once more, and keeps it until it is there, whatever regions it
+  comes through (``reentry=keep``). With one goal LRTA* learns its way out; without, regions that send the agent to
+  each other learn nothing of each other, so the loop of Appendix D never ends by itself. A state gives one goal to be
+  kept, for ``PATIENCE`` moves per state of a region at most; after so many the goal is given up, and is kept no more.
+  Everywhere else the agent chooses the global goal and a depth of ``cap``, for that one move. So each state gives
+  boundedly many moves towards intermediate goals; all others are LRTA* with the global goal, whose values are kept all
+  the way. So it is complete. ``reentry=global`` is the paper's own words: always the global goal, and no goal is kept.
+  In a large dead end LRTA* with the global goal then fills it: on maps of 512 x 512 a few walks in a hundred end a
+  hundred times optimal (docs/dynamic_control.md).
+* Values for an intermediate goal are forgotten when another one takes its place. The paper keeps a table for each; we
+  found no walk that is shorter by it.
 * A budget in expansions that is too small for ``cap`` lowers it, but for ``depth=fixed``, which is refused as by lrta*.
   A budget in time cuts the lookahead short.
 * A table that says that there is no way is believed at once if the world is the one that it was made for. Otherwise
@@ -88,9 +95,15 @@ STEERING = np.dtype(
         ("ball", np.int64),  # the most states that one lookahead towards the global goal has expanded
         ("edits", np.int64),  # of the world when the agent was made
         ("table", np.int64),  # whether that is the world of the table: the constants below
+        ("patience", np.int64),  # for how many moves an intermediate goal is kept after a re-entrance; 0: none is kept
+        ("kept", np.int64),  # the one that is; -1: none
+        ("kept_moves", np.int64),  # towards it
     ]
 )
 NOT_ASKED, THIS_WORLD, ANOTHER_WORLD = range(3)
+# What is known of a state. It has chosen there; it has kept the goal chosen there; it has given the state up as a goal.
+CHOSEN, KEPT, GIVEN_UP = 1, 2, 4
+PATIENCE = 16  # moves towards a kept goal for each state of a region, by their mean
 # What NEEDS_ROOM is about, besides the learners' own reasons.
 NEW_SUBGOAL, NEARBY, VISITED, WHOSE_TABLE, CONTROL = 9, 10, 11, 12, 13
 
@@ -101,7 +114,7 @@ class DynamicControl(NamedTuple):
     control: GivenDepth | Oracle | TreeDepth
     patterns: PatternTable
     steering: np.ndarray  # one STEERING record
-    visited: HashedTable  # the states where it has chosen, if there are intermediate goals; words: 1
+    visited: HashedTable  # if there are intermediate goals; words: CHOSEN and the like
     values: LearnedValues  # for the global goal
     nearby: LearnedValues  # for the present intermediate goal
     space: Space
@@ -158,6 +171,7 @@ def _retarget(algorithm, world, s, goal, tick):
     algorithm.plan[0] = algorithm.plan[1]
     change_goal(algorithm, world, algorithm.values, steering.goal, goal, WEIGHT_ONE, tick)
     renew(algorithm.visited)
+    steering.kept = -1
     steering.goal = goal
     if algorithm.patterns.region.shape[0] > 0:
         steering.region = region_of(algorithm.patterns, goal)
@@ -177,7 +191,7 @@ def lacks_more(algorithm):
     learner = algorithm.learner[0]
     if lacks_room(algorithm.nearby, 1):
         learner.lack = NEARBY
-    elif lacks_room(algorithm.visited, 1):
+    elif lacks_room(algorithm.visited, 2):  # this state, and a goal that is given up
         learner.lack = VISITED
     elif lacks_room(algorithm.control, 1):
         learner.lack = CONTROL
@@ -191,9 +205,19 @@ def select(algorithm, world, s, tick):
     look = algorithm.look[0]
     learner = algorithm.learner[0]
     look.goal = steering.goal
-    if steering.subgoals and word_of(algorithm.visited, s) != 0:
-        return steering.cap
-    if steering.subgoals:
+    if steering.kept >= 0 and (s == steering.kept or steering.kept_moves >= steering.patience):
+        if s != steering.kept:
+            mark(algorithm, steering.kept, GIVEN_UP)
+        steering.kept = -1
+    if steering.kept < 0 and steering.subgoals and word_of(algorithm.visited, s) & CHOSEN:  # re-entrance
+        steering.kept = to_keep(algorithm, s)
+        if steering.kept < 0:
+            return steering.cap
+        steering.kept_moves = 0
+        mark(algorithm, s, KEPT)
+    if steering.kept >= 0:
+        look.goal = steering.kept
+    elif steering.subgoals:
         region = region_of(algorithm.patterns, s)
         subgoal = steering.goal
         if region >= 0 and steering.region >= 0 and region != steering.region:
@@ -217,6 +241,28 @@ def select(algorithm, world, s, tick):
     if depth == NEEDS_ROOM:
         learner.lack = SPACE
     return depth
+
+
+@inlined
+def to_keep(algorithm, s):
+    """The intermediate goal that a state visited before gives, to be kept until it is reached; -1 if it gives none."""
+    steering = algorithm.steering[0]
+    if steering.patience == 0 or word_of(algorithm.visited, s) & KEPT:
+        return np.int64(-1)
+    region = region_of(algorithm.patterns, s)
+    if region == steering.region:
+        return np.int64(-1)
+    subgoal = intermediate_goal(algorithm.patterns, region, steering.region)
+    if subgoal < 0 or subgoal == s or subgoal == steering.goal or word_of(algorithm.visited, subgoal) & GIVEN_UP:
+        return np.int64(-1)
+    return subgoal
+
+
+@inlined
+def mark(algorithm, s, what):
+    """Note something about a state."""
+    slot = intern(algorithm.visited, s)
+    write(algorithm.visited, slot, algorithm.visited.words[slot] | what, np.int64(0))
 
 
 @inlined
@@ -256,8 +302,10 @@ def lrta_star(algorithm, world, s, tick):
     counts.expanded += expanded
     counts.states = algorithm.values.used[1] + algorithm.nearby.used[1] + algorithm.visited.stamp[1] + seen
     steering.depth = 0
-    if steering.subgoals:
-        write(algorithm.visited, intern(algorithm.visited, s), np.int64(1), np.int64(0))
+    if steering.kept >= 0:
+        steering.kept_moves += 1
+    elif steering.subgoals:
+        mark(algorithm, s, CHOSEN)
     if globally:
         # S is everything expanded around the states visited; with one expansion each, what was learned.
         learner.reach += unlearned
@@ -266,7 +314,8 @@ def lrta_star(algorithm, world, s, tick):
         if there < 0 or (after > before and hopeless(look, after, known, WEIGHT_ONE)):
             return NO_WAY
     elif there < 0:
-        return 0  # an edit has cut the intermediate goal off; this state is visited now, so the global goal is next
+        steering.kept = -1
+        return 0  # an edit has cut the intermediate goal off; no state gives one for ever, so the global goal is next
     # Line 7: one step towards it.
     note_step(algorithm.control, world, s, there, before, after)
     return one_step(algorithm, there)
@@ -289,6 +338,7 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         cap: int,
         gamma: float,
         tree: str = "",
+        reentry: str = "keep",
     ) -> None:
         super().__init__(world, goal)
         load_growth()
@@ -306,6 +356,9 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         steering["cap"] = affordable(world, budget, cap)
         steering["gamma"] = max(1, round(gamma * WEIGHT_ONE))
         steering["edits"] = world.changes.edited[0]
+        steering["kept"] = -1
+        if subgoals and reentry == "keep" and patterns.count[0] > 0:
+            steering["patience"] = max(1, PATIENCE * len(patterns.region) // int(patterns.count[0]))
         # Most lookaheads are far from as deep as they may be; but a tick has no time to let room grow.
         slots = first_slots(world, cap, 1024 if budget.milliseconds is not None else 128)
         self.state = DynamicControl(
@@ -350,7 +403,7 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         """A new trial. The values of the global goal are kept, so a trial that raises none of them repeats itself."""
         super().restart()
         self.state.steering["depth"] = 0
-        self.state.steering["subgoal"] = -1
+        self.state.steering["subgoal"] = self.state.steering["kept"] = -1
         self.state = self.state._replace(visited=nothing_visited(), nearby=self._no_values())
         if isinstance(self.state.control, TreeDepth):
             history = fresh_history(self._world, self.state.control.history)
@@ -441,7 +494,9 @@ def refuses(world: Any) -> str | None:
     return None if world.undirected else "its regions are those of worlds without one-way arcs, and this graph has some"
 
 
-def unfit(world: Any, budget: Any, depth: str, goal: str, level: int, cap: int, gamma: float, tree: str) -> str | None:
+def unfit(
+    world: Any, budget: Any, depth: str, goal: str, level: int, cap: int, gamma: float, tree: str, reentry: str
+) -> str | None:
     """Whether a fixed depth is more than the budget allows, or a tree is of no use, in words."""
     if tree and depth != "tree":
         return f"a tree is asked with depth=tree, not with depth={depth}"
@@ -470,10 +525,17 @@ D_LRTA_STAR = Algorithm(
             "gamma", float, 1.0, "weight of the way to the frontier against the estimate there", low=0.01, high=1.0
         ),
         Parameter("tree", str, "", "with depth=tree, a file of timebound train-depth; without, the tree we trained"),
+        Parameter(
+            "reentry",
+            str,
+            "keep",
+            "at a state visited before, keep the goal nearby until it is reached, or look towards the goal itself",
+            choices=("keep", "global"),
+        ),
     ),
     # One of its parameters is called goal too.
-    make=lambda world, to, budget, /, database, depth, goal, level, cap, gamma, tree: DynamicControlPlanner(
-        world, to, budget, database, (depth, goal), level, cap, gamma, tree
+    make=lambda world, to, budget, /, database, depth, goal, level, cap, gamma, tree, reentry: DynamicControlPlanner(
+        world, to, budget, database, (depth, goal), level, cap, gamma, tree, reentry
     ),
     refuses=refuses,
     unfit=unfit,

@@ -143,6 +143,8 @@ class DatabaseKind:
     settings: Callable[[Options], dict[str, Any]] = dict
     # The options in a few words that may be part of a file's name.
     label: Callable[[Options], str] | None = None
+    # Whether one with ``settings`` will do for ``(asked, settings)``, though it is not what was asked; None: none will.
+    suffices: Callable[[Options, Mapping[str, Any]], bool] | None = None
     # Whether an algorithm with these parameters needs one; None: it always does.
     needed: Callable[[Mapping[str, Any]], bool] | None = None
 
@@ -173,6 +175,10 @@ class DatabaseKind:
     def serves(self, parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
         """Whether a database with these settings is what an algorithm's parameters ask for."""
         return all(settings.get(name) == value for name, value in self.canonical(self.told(parameters)).items())
+
+    def will_do(self, parameters: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+        """Whether the algorithm takes a database with these settings, though another would be made for it."""
+        return self.suffices is not None and self.suffices(self.canonical(self.told(parameters)), settings)
 
     def labelled(self, options: Options) -> str:
         """The options in a few words, for names of files.

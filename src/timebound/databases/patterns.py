@@ -450,6 +450,17 @@ def _canonical(options: Options) -> Options:
     return same
 
 
+def _suffices(asked: Options, made: Mapping[str, Any]) -> bool:
+    """Goals serve whatever selects the depth; depths every cap up to their own, towards goals of the same kind."""
+    if any(asked[name] != made.get(name) for name in ("level", "above") if name in asked):
+        return False
+    if asked["goal"] == "pdb" and made["goal"] != "pdb":
+        return False
+    if asked["depth"] != "pdb":
+        return True
+    return bool(made["depth"] == "pdb" and made["goal"] == asked["goal"] and made["cap"] >= asked["cap"])
+
+
 def _empty(kind: type[Patterns], options: tuple[Parameter, ...], world: Any) -> list[Patterns]:
     """No state has a region: an agent then does without. No base has more states than the world."""
     arrays = {name: np.empty(0, dtype) for name, dtype in _DTYPES.items()}
@@ -492,6 +503,7 @@ PATTERNS = DatabaseKind(
     open=partial(_open, PatternDatabase),
     empty=partial(_empty, PatternDatabase, _OPTIONS),
     small={},
+    suffices=_suffices,
     needed=_needed,
 )
 

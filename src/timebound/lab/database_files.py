@@ -38,11 +38,12 @@ def file_for(world: Any, spec: Spec, files: Sequence[str]) -> DatabaseFile | Non
     kind = spec.database
     if kind is None:
         return None
-    for file in files:
-        header = _header(file)
-        right = header["kind"] == kind.name and kind.serves(spec.parameters, header["settings"])
-        if header["world"] == world.digest and right:
-            return DatabaseFile(str(Path(file).absolute()), header["checksum"])
+    headers = [(file, _header(file)) for file in files]
+    ours = [(file, one) for file, one in headers if one["kind"] == kind.name and one["world"] == world.digest]
+    for right in (kind.serves, kind.will_do):  # the very one that would be made for it, or else one that will do
+        for file, header in ours:
+            if right(spec.parameters, header["settings"]):
+                return DatabaseFile(str(Path(file).absolute()), header["checksum"])
     if files:
         raise DatabaseError(f"none of {', '.join(files)} was made for this map; make one with timebound prepare")
     return None  # the algorithm will say what it needs

@@ -269,13 +269,19 @@ def runs_on(listed: Sequence[Problem], competitors: Sequence[Competitor], **same
 
 
 def _recipes(sweep: Sweep, spec: str) -> tuple[Recipe | None, ...]:
-    """The databases that an algorithm is to run with: the sweep's, or what it says itself; none if it uses none."""
+    """The databases that an algorithm is to run with: the sweep's, or what it says itself; none if it uses none.
+
+    Of the sweep's those that would be made for it; if there are none, the first that will do.
+    """
     parsed = parse_spec(spec)
     if parsed.database is None:
         return (None,)
     named = tuple(recipe for recipe in sweep.databases if recipe.serves(spec))
     if named:
         return named
+    for recipe in sweep.databases:
+        if recipe.will_do(spec):
+            return (recipe,)
     if parsed.database.told(parsed.parameters):
         return (Recipe.of(spec),)
     raise SpecError(

@@ -63,6 +63,11 @@ class Recipe:
         parsed = parse_spec(spec)
         return parsed.database is self.kind and self.kind.serves(parsed.parameters, self.options)
 
+    def will_do(self, spec: str) -> bool:
+        """Whether an algorithm can run with such a database, though another would be made for it."""
+        parsed = parse_spec(spec)
+        return parsed.database is self.kind and self.kind.will_do(parsed.parameters, self.options)
+
     def __str__(self) -> str:
         return self.kind.labelled(self.options)
 
