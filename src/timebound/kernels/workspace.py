@@ -170,11 +170,13 @@ class Workspace:
     def _forget(self) -> None:
         """Nothing that the last search has left is in use. An agent that has not begun would be saved with it."""
         table, queue = self.table, self.queue
-        if isinstance(table, (DenseTable, LinkedTable)):
-            table.stamp[0] += 1
-        else:
-            table.stamp[2:] = max(table.stamp[1:])
+        if isinstance(table, (BlockTable, PagedTable)):
+            table.used[1] = max(table.used)
+            table.used[0] = 0
+        elif isinstance(table, HashedTable):
             table.stamp[1] = 0
+        elif isinstance(table, (DenseTable, LinkedTable)):
+            table.stamp[0] += 1
         queue.saved[:] = _EMPTY
 
     def release(self) -> None:
@@ -194,7 +196,7 @@ class Workspace:
         if not isinstance(table, (BlockTable, PagedTable)):
             return
         self._returns += 1
-        kept = max(_KEPT_LEAST, _KEPT_TOGETHER // self._pool.made) if self._returns % _NOTHING_KEPT else 0
+        kept = max(_KEPT_LEAST, _KEPT_TOGETHER // max(1, self._pool.made)) if self._returns % _NOTHING_KEPT else 0
         if max(table.used) << (PAGE_BITS + 3) > kept:
             table.used[:] = 0
             # Nothing of it is needed: the next search begins with an empty table, and an empty open list.
