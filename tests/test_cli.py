@@ -33,10 +33,10 @@ COMMANDS = [
 ]
 
 RESULT_FIELDS = {
-    *("map", "digest", "start", "goal", "status", "algorithm", "budget", "path", "cost", "moves", "waits"),
+    *("map", "digest", "start", "goal", "status", "algorithm", "budget", "path", "placed", "cost", "moves", "waits"),
     *("first_move_lag", "expansions", "expansions_per_move", "learning_expansions", "back_moves"),
     *("non_optimal_moves", "revisits", "planning_seconds", "memory_states", "memory_bytes", "optimal"),
-    *("suboptimality", "back_moves_percent", "restarts", "astray"),
+    *("suboptimality", "back_moves_percent", "restarts", "astray", "retargeted"),
 }
 INFO_FIELDS = {
     *("map", "world", "rows", "columns", "free", "free_share", "parts", "largest_part", "largest_part_share"),

@@ -429,10 +429,6 @@ def test_a_world_that_is_saved_leaves_its_pool_behind() -> None:
         assert other.spare == []
         assert tb.solve(other, (0, 0), (8, 8), "tb-wa*", budget=3).moves == 8
         assert len(other.spare) == 1
-    room = pickle.loads(pickle.dumps(Room([Part(5000)])))
-    room.arrays[0][:] = 3
-    room.give_back([0])
-    assert (room.arrays[0] == 3).all()
 
 
 def test_a_finished_agent_gives_its_arrays_back() -> None:

@@ -305,12 +305,12 @@ def test_when_all_is_seen_nothing_more_is_asked() -> None:
     agent = tb.agent("tba*", world, (0, 0), (5, 8), budget=200)
     state, clock, record = agent._planner.state, agent._clock, agent._record
     spent = np.zeros(64, np.int64)
-    run = lambda: loop.run(world.view, state, spent, spent, record, clock, 50, 200, 0, 1 << 40)  # noqa: E731
+    run = lambda: agent._loop.run(state, spent, spent, clock, 50)  # noqa: E731
     assert run() == loop.UNREACHABLE
     expanded = state.counts["expanded"][0]
     for goal, status in [((0, 7), loop.UNREACHABLE), ((5, 4), loop.REACHED), ((2, 2), loop.REACHED)]:
         there = world.place_of(goal, "goal")
-        assert loop.relocate(world.view, state, record, record["position"][0], there, clock)
+        assert agent._loop.relocate(state, int(record["position"][0]), there, clock)
         assert run() == status
         assert state.counts["expanded"][0] == expanded
 
@@ -489,11 +489,11 @@ def test_a_page_of_the_books_is_full() -> None:
     """The place where the agent is put is that of the last entry, though a new page was begun."""
     world = tb.Grid(np.ones((1, 3)))
     agent = tb.agent("lrta*", world, (0, 0), (0, 1))
-    for _ in range(1023):  # the page has 1024 places, the first for the start
+    for _ in range(127):  # the page has 128 places, the first for the start
         agent.retarget((0, 0) if agent.position == (0, 1) else (0, 1)).step()
     assert agent._trail.begins == 0
     agent._record["trail_from"] = agent._trail.turn(agent.moves + 1)
-    assert agent._trail.begins == 1024
+    assert agent._trail.begins == 128
     agent.retarget((0, 1)).place((0, 2)).run()
     assert points(agent.result().path) == [(0, 2), (0, 1)]
 
@@ -564,7 +564,10 @@ def test_a_goal_with_estimates_of_its_own() -> None:
 def test_an_interrupt_half_way(name: str) -> None:
     world = tb.Grid(np.ones((5, 5)))
     agent = tb.agent(name, world, (0, 0), (4, 4), budget=4).run(2)
-    with mock.patch.object(episode.loop, "relocate", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+    with (
+        mock.patch.object(episode.loop.Alone, "relocate", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
         agent.retarget((4, 0))
     assert not len(agent.ahead(likely=True))
     agent.retarget((0, 4))

@@ -27,8 +27,8 @@ from timebound.databases.kinds import DatabaseKind
 from timebound.databases.library import build
 from timebound.databases.patterns import LEVEL_PATTERNS, PATTERNS, Patterns
 from timebound.kernels.jit import kernel
-from timebound.kernels.layout import STAMP_MAX
 from timebound.kernels.pattern_tables import intermediate_goal, region_of, stored_depth
+from timebound.kernels.tables import INDEX_STAMPS
 from timebound.lab.database_files import database_for
 from timebound.lab.recipes import Recipe, warm_up
 from timebound.worlds.abstraction import Abstraction
@@ -215,7 +215,7 @@ def test_long_work_pauses_and_grows(worn: bool, monkeypatch: pytest.MonkeyPatch)
         asked.append(slots)
         space = new_space(slots if worn or len(asked) > 1 else 16, arcs)
         if worn and len(asked) == 1:
-            space.table.stamp[0] = STAMP_MAX
+            space.table.stamp[0] = INDEX_STAMPS
         return space
 
     monkeypatch.setattr(patterns, "new_clock", lambda: np.array([0, 0, 0, 1, 1], np.int64))

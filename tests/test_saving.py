@@ -130,7 +130,7 @@ def test_an_agent_is_saved_before_it_is_given_room(name: str) -> None:
                 agent.run(1 + k - agent.ticks) if agent.ticks <= k else None
         results.append(record(agent.run()))
     assert results[0] == results[1]
-    assert asked or name in ("a*", "wa*", "gbfs", "dijkstra", "rtb-wa*", "ribs")
+    assert asked or name in ("a*", "wa*", "gbfs", "dijkstra", "rtb-wa*", "ribs", "field")
 
 
 def _interrupt() -> None:

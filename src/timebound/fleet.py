@@ -661,7 +661,7 @@ class Fleet(Savable):
         """Let the agents in these places of a crew's order act, and attend to what they ask for."""
         spent = self._act(crew, crew.order, first, last, share, deadline)
         turn = int(self._turn[0])
-        while again := self._attend(faults):
+        while again := self._attend(faults, deadline):
             if deadline and time.perf_counter_ns() > deadline:
                 break  # they stand in the middle of a decision, and go on in the next frame
             # What they want may have made them members of another crew.
@@ -708,8 +708,11 @@ class Fleet(Savable):
         """What users see of who moved."""
         return self._points, self._moved
 
-    def _attend(self, faults: list[str]) -> list[int]:
-        """Look at the agents that the loop has noted. Returns those that must go on in this tick."""
+    def _attend(self, faults: list[str], deadline: int) -> list[int]:
+        """Look at the agents that the loop has noted. Returns those that must go on in this tick.
+
+        After the deadline nobody gets room: who asks for it stands in the middle of a decision, and asks again.
+        """
         count = int(self._noted[0])
         if not count:
             return []
@@ -717,6 +720,8 @@ class Fleet(Savable):
         for k in np.sort(self._noted[1 : 1 + count]).tolist():
             outcome = int(self._episodes["outcome"][k])
             if outcome in (loop.GROW_ALGORITHM, loop.PAUSED):
+                if deadline and time.perf_counter_ns() > deadline:
+                    continue
                 if outcome == loop.GROW_ALGORITHM:
                     self._planners[k].enlarge()
                     self._shelve(k, self._planners[k].state)

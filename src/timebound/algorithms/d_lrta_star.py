@@ -59,7 +59,7 @@ from ..kernels.depth_tree import History, TreeDepth, new_history
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues, enlarged, learned
 from ..kernels.jit import inlined
-from ..kernels.layout import GROW, PAUSED, STAMP_MAX, WEIGHT_ONE
+from ..kernels.layout import GROW, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import (
     FORGET,
     SPACE,
@@ -75,7 +75,17 @@ from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_s
 from ..kernels.memory import lacks_room, zeros
 from ..kernels.pattern_tables import PatternTable, intermediate_goal, region_of
 from ..kernels.saving import keeps
-from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, renew, word_of, write
+from ..kernels.tables import (
+    INDEX_STAMPS,
+    HashedTable,
+    enlarged_hashed,
+    intern,
+    load_growth,
+    new_hashed,
+    renew,
+    word_of,
+    write,
+)
 from ..kernels.ticks import Tick
 from ..kernels.views import VECTOR, GraphView, edits
 from ..kernels.workspace import new_record
@@ -165,7 +175,7 @@ def drop_choice(algorithm):
 @retarget.on(DynamicControl)
 def _retarget(algorithm, world, s, goal, tick):
     steering = algorithm.steering[0]
-    if algorithm.visited.stamp[0] >= STAMP_MAX:
+    if algorithm.visited.stamp[0] >= INDEX_STAMPS:
         return False
     drop_choice(algorithm)
     algorithm.plan[0] = algorithm.plan[1]

@@ -112,10 +112,12 @@ def _make(
     knn = KnnPlanner(world, goal, database, candidates, climb, retry)
     if otherwise not in _OTHERS:
         return knn
-    other = _OTHERS[otherwise]
-    return OtherwisePlanner(world, knn, lambda to: other.make(world, to, budget, **other.settle({})))
+    return OtherwisePlanner(world, knn, partial(_make_other, otherwise, world, budget))
 
-    return OtherwisePlanner(world, knn, partial(other.make, world, goal, budget, **other.settle({})))
+
+def _make_other(name: str, world: World, budget: Any, goal: int) -> Any:
+    other = _OTHERS[name]
+    return other.make(world, goal, budget, **other.settle({}))
 
 
 KNN_LRTA_STAR = Algorithm(

@@ -164,7 +164,8 @@ def change_goal(algorithm, world, values, old, goal, w, tick):
         counts.expanded += expanded
         counts.learning += expanded
     if cost >= 0 and cost <= (np.int64(1) << 58) // w and lower(values, w * cost):
-        look.highest = max(look.highest - w * cost, 0)
+        # Of a state that nothing was learned of, the new estimate may be larger than the old one by as much.
+        look.highest += w * cost
     else:
         look.highest = 0
         look.dearest = 0

@@ -49,7 +49,9 @@ class Kind:
         words: list[int] = []
         for part, one in zip(self._parts, self._all(value)[:-1], strict=True):
             if isinstance(part, types.Array):
-                words.append(one.ctypes.data)
+                # For arrays of records the first way is the slower one: NumPy describes their fields in Python.
+                plain = not isinstance(part.dtype, types.Record)
+                words.append(one.__array_interface__["data"][0] if plain else one.ctypes.data)
                 words.extend(one.shape)
             elif isinstance(part, types.Float):
                 words.append(int(np.float64(one).view(np.int64)))
