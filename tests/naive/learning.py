@@ -72,7 +72,7 @@ class Learner:
             self.largest_estimate = self.dearest_step = 0
         else:
             walk.learned = {state: value - weight * cost for state, value in walk.learned.items()}
-            self.largest_estimate = max(self.largest_estimate - weight * cost, 0)
+            self.largest_estimate += weight * cost  # estimates may have grown by as much
 
     def greedy_way(self, start: Any, end: Any) -> tuple[int | None, int]:
         """What it costs, if it gets there, and the states it looks around from; first it looks for a step there."""
