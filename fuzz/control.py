@@ -38,6 +38,7 @@ MAPS = (
     "mazes/maze512-32-7",
 )
 _MOST = 5_000_000  # moves; LRTA* is complete, but nobody says how soon
+_LONG = 1000  # walks
 _SMALL = 150  # cells up to which a proof by values does not take long
 
 
@@ -50,14 +51,18 @@ class Place(NamedTuple):
 
 
 def places(random: np.random.Generator, count: int) -> Iterator[Place]:
-    """Two fifths of the walks in small worlds, a third in middling ones, the rest on maps."""
+    """Two fifths of the walks in small worlds, a third in middling ones, the rest on maps.
+
+    In a short run none on maps: their tables take minutes.
+    """
+    on_maps = count >= _LONG
     kinds = (
         lambda side, seed: tb.generate.caves((side, side), seed=seed),
         lambda side, seed: tb.generate.rooms((side, side), room=int(3 + seed % 5), seed=seed),
         lambda side, seed: tb.generate.maze((side, side), seed=seed),
         lambda side, seed: np.random.default_rng(seed).random((side, side)) > 0.3,
     )
-    for share, low, high, each in ((0.4, 8, 14, 10), (0.33, 40, 100, 50)):
+    for share, low, high, each in ((0.4 if on_maps else 0.75, 8, 14, 10), (0.33, 40, 60 if not on_maps else 100, 50)):
         for _ in range(max(1, round(share * count / each))):
             kind, side = int(random.integers(len(kinds))), int(random.integers(low, high))
             seed = int(random.integers(2**31))
@@ -67,7 +72,7 @@ def places(random: np.random.Generator, count: int) -> Iterator[Place]:
     folder = Path(os.environ.get("TIMEBOUND_MAPS") or "nowhere")
     there = [name for name in MAPS if (folder / f"{name}.map").is_file()]
     walks = round(0.27 * count / len(MAPS))
-    if walks:
+    if on_maps:
         for name in there:
             yield Place(name, tb.Grid.load(folder / f"{name}.map"), walks)
         for seed in range(len(MAPS) - len(there)):
