@@ -14,11 +14,12 @@ is no way (``hopeless``). For LRTA* with a deeper lookahead, S is all it ever ex
 
 **When the goal moves**, from g to g', and some way from g' to g costs D: a value that is not above w times the distance
 to g is, less w D, not above w times that to g', for who is at g' can go on to g. So all values come down by w D
-(``change_goal``), on directed graphs too. What was said above still holds. All of it was about values that are now
-less, E may come down as they do, and S may keep the states that it had: that it is too large only makes proofs take
-longer. But g' may be in S, though its value is now 0. Then let S be without it. A way of k steps from s that leaves S
-at g' is one to the goal, all of its steps were seen, and h(s) is not above w times what it costs: w C k. When the goal
-moves on and g' is back in S, ways that left S at g' leave it later or not at all, and the bound is only larger.
+(``change_goal``), on directed graphs too. What was said above still holds: it was about values that are now less. Of a
+state whose learned value is now below its estimate the estimate counts, which may have grown by D; so E grows by w D.
+S may keep the states that it had: that it is too large only makes proofs take longer. But g' may be in S, though its
+value is now 0. Then let S be without it. A way of k steps from s that leaves S at g' is one to the goal, all of its
+steps were seen, and h(s) is not above w times what it costs: w C k. When the goal moves on and g' is back in S, ways
+that left S at g' leave it later or not at all, and the bound is only larger.
 """
 
 from __future__ import annotations
