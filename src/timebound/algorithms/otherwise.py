@@ -105,6 +105,14 @@ class OtherwisePlanner:
             self._drop()
             _loaded.add(kind)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Who walks, not what of: that is put together again, of the very arrays that the two hold."""
+        return self.__dict__ | {"_walks": self._walks is not None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._walks = self._joined() if kept["_walks"] else None
+
     @property
     def state(self) -> Any:
         """That of whoever decides."""
