@@ -423,7 +423,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "4925a34159d18ffc"
+LAYOUT = "824bde0291a99ac3"
 
 
 @pytest.mark.compiled
