@@ -329,7 +329,7 @@ class Agent(Savable):
         >>> import timebound as tb
         >>> agent = tb.agent("tba*", tb.Grid([[1, 1, 1, 1, 1]]), (0, 0), (0, 4), budget=2)
         >>> agent.step(), agent.ahead().tolist(), agent.ahead(likely=True).tolist()  # the goal is not in sight
-        ((0, 1), [], [])
+        ((0, 1), [], [[0, 0]])
         >>> agent.step(), agent.step(), agent.ahead().tolist()
         ((0, 2), (0, 3), [[0, 4]])
         """

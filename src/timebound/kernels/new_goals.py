@@ -30,14 +30,12 @@ from .layout import (
     G_SHIFT,
     GROW,
     INFINITE,
-    PAUSED,
     RUNNING,
     WEIGHT_SHIFT,
 )
 from .memory import lacks_room
 from .queues import leave, link, loosen, places, push, resume, slot_in, strike, suspend, tidy
 from .tables import intern, state_of, write
-from .ticks import stride, tired
 from .views import aim, degree, estimate, locate, successor
 
 __all__ = ["attach", "follow_goal", "join", "keep_course", "turn_to"]
@@ -185,12 +183,11 @@ def keep_course(world, table, queue, search, counts, tick):
     first = search.sorted
     last = first + _ENTRIES * min(tick.limit, 1 << 40)
     while search.sorting and search.sorted < last and status == RUNNING:
-        until = min(last, search.sorted + (_CLOCK if tick.deadline > 0 else stride(tick.clock)))
+        # It does not pause: an entry takes nanoseconds, and a pause would have to remember what the tick has paid.
+        until = min(last, search.sorted + _CLOCK) if tick.deadline > 0 else last
         status = _sort(world, table, queue, search, until)
         if tick.deadline > 0 and now_ns(tick.clock) > tick.deadline:
             break
-        if status == RUNNING and tired(tick.clock):
-            status = PAUSED
     price = (search.sorted - first + _ENTRIES - 1) // _ENTRIES
     if not search.sorting:
         search.next_from = counts.expanded + search.sorted // _ENTRIES
