@@ -327,11 +327,13 @@ class Agent(Savable):
         off at the first step.
 
         >>> import timebound as tb
-        >>> agent = tb.agent("tba*", tb.Grid([[1, 1, 1, 1, 1]]), (0, 0), (0, 4), budget=2)
-        >>> agent.step(), agent.ahead().tolist(), agent.ahead(likely=True).tolist()  # the goal is not in sight
-        ((0, 1), [], [[0, 0]])
-        >>> agent.step(), agent.step(), agent.ahead().tolist()
-        ((0, 2), (0, 3), [[0, 4]])
+        >>> world = tb.Grid([[1, 1, 1, 1, 1]])
+        >>> agent = tb.agent("tba*", world, (0, 0), (0, 4), budget=10)
+        >>> agent.step(), agent.ahead().tolist()  # it has found the goal
+        ((0, 1), [[0, 2], [0, 3], [0, 4]])
+        >>> agent = tb.agent("tba*", world, (0, 0), (0, 4), budget=2)
+        >>> agent.step(), agent.ahead().tolist()  # it has not: the next tick decides
+        ((0, 1), [])
         """
         planner: Any = self._planner
         state = planner.state
