@@ -28,7 +28,7 @@ from ..kernels.heuristic_values import LearnedValues
 from ..kernels.jit import inlined
 from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, hopeless, lacks, look_around, offer, sweep, update
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
 from ..kernels.memory import zeros
 from ..kernels.views import edits
 from ..kernels.workspace import new_record
@@ -119,12 +119,6 @@ def _drop_sweep(algorithm):
         counts.expanded += 1 + swept.done
         counts.learning += swept.done
         swept.under_way = 0
-
-
-@displaced.on(Prioritized)
-def _displaced(algorithm, world, s):
-    _drop_sweep(algorithm)
-    return True
 
 
 class PrioritizedPlanner(AgentCenteredPlanner):
