@@ -501,3 +501,22 @@ def test_a_herd_without_a_way() -> None:
     world.unblock((0, 2))
     walk(fleet)
     assert [fleet.status(int(k)) for k in ids] == ["reached"] * 2
+
+
+def test_views_for_goals_are_shared_and_forgotten() -> None:
+    """A graph with estimates for each goal has a view for each: as many as there are goals now, not ever."""
+    ends = np.arange(30)
+    world = tb.Graph(ends[:-1], ends[1:], directed=False, heuristic=lambda goal: np.abs(ends - goal))
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=100)
+    ids = fleet.add([0] * 6, 29)
+    assert len({id(crew.view) for crew in fleet._crews.values()}) == 1
+    for goal in range(1, 29):
+        fleet.send(ids[:3], goal)
+        fleet.send(ids[3:], goal + 1)
+        fleet.tick()
+        assert len(fleet._crews) <= 2
+    walk(fleet)
+    assert (fleet.statuses == 1).all()
+    fleet.tick()
+    assert not fleet._crews
+    assert not fleet._views

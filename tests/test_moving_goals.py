@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from heapq import heappop, heappush
 from typing import Any
 from unittest import mock
 
@@ -58,25 +59,27 @@ def check_bounds(agent: tb.Agent, model: Any) -> int:
         return 0
     goal, values = known
     weight = float(agent.spec.parameters.get("weight", 1.0))
-    best = _to(model, agent.world.point_of(goal))
-    found = values_as_dict(values)
-    for state, value in found.items():
-        true = best.get(agent.world.point_of(state), math.inf) * agent.world.unit
+    found = {agent.world.point_of(state): value for state, value in values_as_dict(values).items()}
+    best = _to(model, agent.world.point_of(goal), set(found))
+    for point, value in found.items():
+        true = best.get(point, math.inf) * agent.world.unit
         # Costs are rounded to integers: half of one for each step of a way.
-        assert value / 1024 <= weight * (true * (1 + 1e-9) + len(best)), (agent.world.point_of(state), value, true)
+        assert value / 1024 <= weight * (true * (1 + 1e-9) + len(best)), (point, value, true)
     return len(found)
 
 
-def _to(model: Any, goal: Any) -> dict[Any, float]:
-    """The cost from everywhere, by trying again until nothing gets cheaper."""
-    best, rim = {goal: 0.0}, [goal]
-    while rim:
-        rim = [
-            near
-            for place in rim
-            for near, cost in model.steps(place).items()
-            if best[place] + cost < best.get(near, math.inf) - 1e-12 and not best.update({near: best[place] + cost})  # type: ignore[func-returns-value]
-        ]
+def _to(model: Any, goal: Any, wanted: set[Any]) -> dict[Any, float]:
+    """The cost from all that are wanted, and from all that are nearer, by Dijkstra's algorithm; roads lead both ways."""
+    best: dict[Any, float] = {}
+    order = itertools.count()
+    heap = [(0.0, next(order), goal)]
+    while heap and not wanted <= best.keys():
+        cost, _, place = heappop(heap)
+        if place not in best:
+            best[place] = cost
+            for near, step in model.steps(place).items():
+                if near not in best:
+                    heappush(heap, (cost + step, next(order), near))
     return best
 
 

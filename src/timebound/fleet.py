@@ -60,7 +60,7 @@ _WAKES = 64  # agents that may begin to search again in one tick, after an edit:
 _TIMED = 4096  # ticks whose durations are kept
 _IN_PYTHON = 40_000  # nanoseconds of a frame that are kept for what is done before and after the kernels
 _MOST_WEIGHT = 1000
-_OF_THE_PROCESS = ("_pool", "_tools", "_end")  # not saved, but made anew
+_OF_THE_PROCESS = ("_pool", "_tools", "_end", "_views")  # not saved, but made anew
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
 _FEW = 64  # agents that one thread serves faster than two
@@ -241,6 +241,7 @@ class Fleet(Savable):
         self.collisions = collisions
         self._seed = at_least(0, seed, "a seed is a whole number", (1 << 62) - 1)
         self._crews: dict[tuple[int, Kind, int], _Crew] = {}
+        self._crewed = 0  # how many there have been
         self._episodes: Any = np.zeros(0, loop.EPISODE)
         self._points, self._moved = np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
         self._seats, self._proved = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -267,6 +268,7 @@ class Fleet(Savable):
         """What a process has of its own."""
         self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
         self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
+        self._views: dict[int, tuple[Any, Any]] = {}  # by goal, where each has its own; with the view it was made of
         # Agents that are dropped with their fleet give their arrays back.
         self._end = weakref.finalize(self, _release_all, self._planners, self._pool)
 
@@ -432,12 +434,13 @@ class Fleet(Savable):
         crew = self._crew_of[k]
         kind = kind_of(state)
         if crew is None or crew.shelf.kind is not kind:
-            view = self.world.view_for(int(self._episodes["goal"][k]))
+            view = self._view_for(int(self._episodes["goal"][k]))
             least = self._least(self._specs[k][0])
             key = id(view), kind, least
             fresh = self._crews.get(key)
             if fresh is None:
-                fresh = self._crews[key] = _Crew(len(self._crews), view, kind, least)
+                fresh = self._crews[key] = _Crew(self._crewed, view, kind, least)
+                self._crewed += 1
             if crew is not None:
                 self._leave_seat(k)
             self._crew_of[k] = crew = fresh
@@ -445,6 +448,22 @@ class Fleet(Savable):
             self._seats[k] = crew.seat()
             crew.join(k)
         crew.shelf.put(int(self._seats[k]), state)
+
+    def _view_for(self, goal: int) -> Any:
+        """The world's view for a goal. Where each goal has one of its own, all who are bound for it share that."""
+        if not self.world.goal_views:
+            return self.world.view_for(goal)
+        of, view = self._views.get(goal, (None, None))
+        if of is not self.world.view:
+            view = self.world.view_for(goal)
+            self._views[goal] = self.world.view, view
+        return view
+
+    def _forget_goals(self) -> None:
+        """Views for goals that nobody is bound for any more, and the crews that had them, are not kept."""
+        self._crews = {key: crew for key, crew in self._crews.items() if crew.active}
+        used = {id(crew.view) for crew in self._crews.values()}
+        self._views = {goal: known for goal, known in self._views.items() if id(known[1]) in used}
 
     def _leave_seat(self, k: int) -> None:
         crew, seat = self._crew_of[k], int(self._seats[k])
@@ -545,6 +564,8 @@ class Fleet(Savable):
         self._hear_of_edits()
         for _ in range(min(_WAKES, len(self._wakes))):
             self._wake(self._wakes.popleft())
+        if self.world.goal_views:
+            self._forget_goals()
         for crew in self._crews.values():
             crew.close_ranks(self._episodes["crew"])
         wind(self._tools[0][0], PATIENCE)
