@@ -96,6 +96,8 @@ __all__ = [
     "entry_of",
     "fetch_and_add",
     "fingerprint",
+    "foresee",
+    "foresee_arrays",
     "generic",
     "give_way",
     "inlined",
@@ -498,6 +500,17 @@ def load(kind: Any, rows: np.ndarray, row: int) -> Any:
     return rows[row, 0][0]
 
 
+def foresee(array: np.ndarray, row: int) -> None:
+    """Tell the processor that ``array[row]``, a record or a row of a shelf, will be read soon."""
+
+
+def foresee_arrays(kind: Any, rows: np.ndarray, row: int) -> None:
+    """Tell the processor that the value in a row of a shelf will be used soon: the beginnings of its arrays.
+
+    It reads the row, which should have been foreseen itself.
+    """
+
+
 _one_at_a_time = threading.Lock()
 
 
@@ -563,11 +576,69 @@ def _type_of_prefetch(context: Any) -> Callable[..., Any]:
 @lower_builtin(prefetch, types.Array, types.Integer)
 def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    _emit_hints(builder, builder.gep(data, [args[1]]), 1)
+    return context.get_dummy_value()
+
+
+_LINE = 64  # bytes of a line of the processor's cache
+
+
+def _emit_hints(builder: Any, address: Any, size: int) -> None:
+    """So many bytes from an address on will be read soon."""
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
     hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
     read, keep, data_cache = number(0), number(3), number(1)
-    builder.call(hint, [builder.bitcast(builder.gep(data, [args[1]]), byte), read, keep, data_cache])
+    begin = builder.bitcast(address, byte)
+    for offset in range(0, size, _LINE):
+        builder.call(hint, [builder.gep(begin, [number(offset)]), read, keep, data_cache])
+
+
+@type_callable(foresee)
+def _type_of_foresee(context: Any) -> Callable[..., Any]:
+    return lambda array, row: types.void
+
+
+@lower_builtin(foresee, types.Array, types.Integer)
+def _emit_foresee(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    of = signature.args[0]
+    array = context.make_array(of)(context, builder, args[0])
+    row = context.cast(builder, args[1], signature.args[1], types.int64)
+    if of.ndim == 1:
+        _emit_hints(builder, builder.gep(array.data, [row]), context.get_abi_sizeof(context.get_data_type(of.dtype)))
+    else:
+        width = cgutils.unpack_tuple(builder, array.shape)[1]
+        # How wide a row is, is not known here; of a wide one the processor then guesses the rest.
+        _emit_hints(builder, builder.gep(array.data, [builder.mul(row, width)]), 4 * _LINE)
+    return context.get_dummy_value()
+
+
+@type_callable(foresee_arrays)
+def _type_of_foresee_arrays(context: Any) -> Callable[..., Any]:
+    return lambda kind, rows, row: types.void
+
+
+@lower_builtin(foresee_arrays, types.TypeRef, types.Array, types.Integer)
+def _emit_foresee_arrays(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    kind, rows, row = signature.args
+    array = context.make_array(rows)(context, builder, args[1])
+    width = cgutils.unpack_tuple(builder, array.shape)[1]
+    begin = builder.gep(array.data, [builder.mul(context.cast(builder, args[2], row, types.int64), width)])
+    place = 0
+
+    def tell(of: Any) -> None:
+        nonlocal place
+        if isinstance(of, types.BaseTuple):
+            for part in of:
+                tell(part)
+            return
+        if isinstance(of, types.Array):
+            word = builder.load(builder.gep(begin, [ir.IntType(64)(place)]))
+            size = context.get_abi_sizeof(context.get_data_type(of.dtype))
+            _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size)
+        place += 1 + getattr(of, "ndim", 0)
+
+    tell(kind.instance_type)
     return context.get_dummy_value()
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import at, busy_ns, fetch_and_add, generic, inlined, kernel, now_ns
+from .jit import at, busy_ns, fetch_and_add, foresee, foresee_arrays, generic, inlined, kernel, now_ns
 from .native import Kind, Shelf, entrance, kind_of, load
 from .paths import add_exactly
 from .ticks import Tick, rest, stride, tired
@@ -113,6 +113,7 @@ AT_ONCE = 32  # expansions that ``retarget`` may make, between two ticks
 
 _TICKS = 64  # between two looks at the clock, if they are short
 _AT_ONCE = 16  # agents that a thread takes at a time
+_SOON = 3  # agents after which the next one's turn has come, when what it holds is asked for
 
 
 @generic
@@ -291,6 +292,15 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
         if first >= last:
             break
         for place in range(first, min(first + _AT_ONCE, last)):
+            # What an agent holds lies in as many places as it has arrays; while one acts, those of the next are fetched.
+            soon = place + _SOON
+            if soon < last:
+                seat = seats[at(order[at(soon)])]
+                if seat < rows.shape[0]:  # it may have one on another shelf by now
+                    foresee_arrays(kind, rows, seat)
+                later = order[at(min(soon + _SOON, last - 1))]
+                foresee(episodes, later)
+                foresee(rows, seats[at(later)])
             k = order[at(place)]
             episode = episodes[at(k)]
             if episode.status != ACTIVE or episode.crew != call.crew:
