@@ -78,9 +78,13 @@ doctest: $(STAMP)  ## The examples in the docstrings
 docs: $(STAMP)  ## The examples in the documentation (the README's own is among the tests)
 	$(PY) -m pytest --doctest-glob='*.md' docs
 
-bench: $(STAMP)  ## Speed, as ratios to other libraries within one run
+bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 20 minutes
 	$(PY) -m pip install --quiet -e '.[bench]'
 	$(PY) benchmarks/run.py
+	$(PY) benchmarks/fleet.py
+	$(PY) benchmarks/crowds.py
+	$(PY) benchmarks/fields.py
+	$(PY) benchmarks/chase.py
 
 deadlines: $(STAMP)  ## How long single steps take under 1 ms, and what 10,000 agents take; some 20 minutes
 	$(PY) benchmarks/deadlines.py

@@ -1,8 +1,8 @@
-"""Everything that can come in, at random: files, arrays, arguments, databases, stores, agents, problems.
+"""Everything that can come in, at random: files, arrays, arguments, databases, stores, agents, problems, fleets.
 
-``make fuzz`` takes some minutes. Each fuzzer counts its inputs (agents: moves), and what was refused in one sentence;
-a traceback, a hang or a wrong answer is printed with what repeats it, and the exit code is 1. The same seed gives the
-same inputs. ``python fuzz/run.py readers --count 200 --seed 7`` runs one of them.
+``make fuzz`` takes some minutes. Each fuzzer counts its inputs (agents: moves, soak: ticks), and what was refused in
+one sentence; a traceback, a hang or a wrong answer is printed with what repeats it, and the exit code is 1. The same
+seed gives the same inputs. ``python fuzz/run.py readers --count 200 --seed 7`` runs one of them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ COUNTS = {
     "stores": 600,
     "agents": 5_200_000,  # moves
     "control": 10_000,
+    "soak": 200_000,  # ticks
 }
 
 
@@ -54,7 +55,7 @@ def run(name: str, seed: int, count: int) -> Tally:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(COUNTS)}; without, all")
-    parser.add_argument("--count", type=int, help="inputs (agents: moves); without, as many as make fuzz takes")
+    parser.add_argument("--count", type=int, help="inputs (agents: moves, soak: ticks); without, as many as make fuzz takes")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     wrong = 0

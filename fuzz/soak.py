@@ -173,7 +173,7 @@ class Soak:
         try:
             wrong[number]()
         except tb.Error as error:
-            self.demand(0 < len(str(error)) < 300 and "\n" not in str(error), "not a sentence:", error)
+            self.demand(0 < len(str(error)) < 600 and "\n" not in str(error), "not a sentence:", error)
         else:
 
             self.demand(False, f"mistake {number} was not refused")

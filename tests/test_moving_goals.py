@@ -28,12 +28,13 @@ from timebound.kernels.queues import BucketQueue, HeapQueue
 
 # These keep nothing, or no more than an answer of their database: a goal that steps to and fro for ever may keep them
 # from it, as it would any agent that is made anew each time.
-FORGETFUL = ("ribs", "p-lrta*", "knn-lrta*")
+FORGETFUL = ("ribs", "knn-lrta*")
 REAL_TIME = [name for name in REGISTRY if REGISTRY[name].real_time and name not in FORGETFUL]
 FAMILY = ["tba*", "tb-wa*", "tb-gbfs", "rtb-wa*"]
 LEARNERS = [
     "lrta*",
     "lrta*:depth=2",
+    "p-lrta*",
     "k-lrta*",
     "k-lrta*:weight=2",
     "rtaa*",
@@ -177,7 +178,7 @@ def chases(draw: st.DrawFn) -> tuple[Case, list[tuple[Any, int]]]:
     return case, _moves_with(draw, case)
 
 
-@pytest.mark.parametrize("spec", [spec for spec in TWINS if not spec.startswith("p-lrta*")])
+@pytest.mark.parametrize("spec", TWINS)
 @given(chase=chases(), k=st.sampled_from([1, 3, None]))
 @settings(max_examples=25 if COMPILED else 5)
 def test_learners_do_as_their_twins(spec: str, chase: tuple[Case, list[tuple[Any, int]]], k: int | None) -> None:

@@ -27,8 +27,8 @@ from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues
 from ..kernels.jit import inlined
 from ..kernels.layout import WEIGHT_ONE
-from ..kernels.learning_rules import FORGET, hopeless, lacks, look_around, offer, sweep, update
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, one_step
+from ..kernels.learning_rules import FORGET, hopeless, lacks, look_around, offer, redirect, sweep, update
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import zeros
 from ..kernels.views import edits
 from ..kernels.workspace import new_record
@@ -119,6 +119,19 @@ def _drop_sweep(algorithm):
         counts.expanded += 1 + swept.done
         counts.learning += swept.done
         swept.under_way = 0
+
+
+@retarget.on(Prioritized)
+def _retarget(algorithm, world, s, goal, tick):
+    _drop_sweep(algorithm)
+    redirect(algorithm, world, goal, WEIGHT_ONE, tick)
+    return True
+
+
+@displaced.on(Prioritized)
+def _displaced(algorithm, world, s):
+    _drop_sweep(algorithm)
+    return True
 
 
 class PrioritizedPlanner(AgentCenteredPlanner):
