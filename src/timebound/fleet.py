@@ -741,8 +741,12 @@ class Fleet(Savable):
                 if deadline and time.perf_counter_ns() > deadline:
                     continue
                 if outcome == loop.GROW_ALGORITHM:
-                    self._planners[k].enlarge()
-                    self._shelve(k, self._planners[k].state)
+                    planner, crew = self._planners[k], self._crew_of[k]
+                    before = planner.state
+                    planner.enlarge()
+                    assert crew is not None
+                    if not crew.shelf.renew(int(self._seats[k]), before, planner.state):
+                        self._shelve(k, planner.state)
                 again.append(k)
                 continue
             if outcome == loop.UNREACHABLE:

@@ -133,7 +133,7 @@ def _values_lack_room(values, more):
     return not all_there and (values.used[0] + more) << values.bits > values.values.shape[0]
 
 
-def new_values(bits: int, pages: int = 16, direct: bool = False) -> LearnedValues:
+def new_values(bits: int, pages: int = 32, direct: bool = False) -> LearnedValues:
     """An empty table with room for so many pages; ``direct`` if these are all that the world can have."""
     room = 1 << (2 * pages - 1).bit_length()
     used = zeros(6)

@@ -25,6 +25,7 @@ from .jit import generic
 __all__ = ["NOTHING", "Index", "Neighbours", "Part", "Piece", "Room", "lacks_room", "reserved", "zeros"]
 
 _SMALL = 1 << 15  # bytes; below this nobody would use a page of its own
+_HUGE = 1 << 21  # bytes of a huge page
 _LINE = 64  # bytes; arrays begin where a line of the processor's cache does
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
@@ -41,8 +42,9 @@ class Part(NamedTuple):
         return (math.prod(self.shape) if isinstance(self.shape, tuple) else self.shape) * np.dtype(self.dtype).itemsize
 
 
-_TINY = 2304  # bytes; what is larger is not touched whole in a tick
-_CHUNK = 1 << 16
+_TINY = 4608  # bytes; what is larger is not touched whole in a tick
+_CHUNK = 1 << 16  # bytes of the first piece; each is as large as all before it, up to
+_MOST_CHUNK = 1 << 22
 
 _here = threading.local()
 
@@ -50,8 +52,9 @@ _here = threading.local()
 class Neighbours:
     """Memory for the small arrays of many agents, one agent's after the other's.
 
-    Whoever goes from agent to agent then goes through memory in one direction, which the processor foresees. A chunk of
-    it lives as long as any array in it.
+    Whoever goes from agent to agent then goes through memory in one direction, which the processor foresees. All of it
+    is in use, so it may lie in huge pages: to find the small ones of thousands of agents takes longer than to read them.
+    A chunk of it lives as long as any array in it.
 
     >>> with Neighbours().together():
     ...     one, other = zeros(2), zeros(3)
@@ -61,7 +64,7 @@ class Neighbours:
 
     def __init__(self) -> None:
         self._chunk = np.zeros(0, np.uint8)
-        self._used = 0
+        self._used = self._whole = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Arrays are saved by who has them."""
@@ -81,7 +84,8 @@ class Neighbours:
         """An array of zeros."""
         size = -(-size // 16) * 16
         if self._used + size > len(self._chunk):
-            self._chunk, self._used = np.zeros(_CHUNK, np.uint8), 0
+            self._chunk, self._used = _huge_pages(min(max(self._whole, _CHUNK), _MOST_CHUNK)), 0
+            self._whole += len(self._chunk)
         begin, self._used = self._used, self._used + size
         return np.ndarray(shape, dtype, self._chunk, begin)
 
@@ -94,6 +98,18 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
         if 0 < size <= _TINY:
             return wanted.take(shape, dtype, size)
     return np.zeros(shape, dtype)
+
+
+def _huge_pages(size: int) -> np.ndarray:
+    """So many bytes, zero; in pages as large as the system has them, where it is asked and knows how."""
+    if size < _HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return np.zeros(size, np.uint8)
+    pages = mmap.mmap(-1, size + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):  # a system that has none
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    whole = np.frombuffer(pages, np.uint8)
+    begin = -whole.ctypes.data % _HUGE
+    return whole[begin : begin + size]
 
 
 class _Pages(mmap.mmap):

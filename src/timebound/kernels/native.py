@@ -37,8 +37,9 @@ class Kind:
             self.token = types.TypeRef(kind)
             leaves = list(_leaves(kind, "", self._python.__name__))
             self._all = attrgetter(*(name for name, _ in leaves), "__class__")  # the last so that it gives a tuple
-            self._parts = [part for _, part in leaves]
-            self.words = sum(1 + getattr(part, "ndim", 0) for part in self._parts)
+            self._sorts = [_sort_of(part) for _, part in leaves]
+            self._places = np.cumsum([0, *(1 + getattr(part, "ndim", 0) for _, part in leaves)]).tolist()
+            self.words = self._places.pop()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Addresses and types are those of a process: in another one the kind is found by what values look like."""
@@ -47,17 +48,51 @@ class Kind:
     def words_of(self, value: Any) -> list[int]:
         """The value as it is written down."""
         words: list[int] = []
-        for part, one in zip(self._parts, self._all(value)[:-1], strict=True):
-            if isinstance(part, types.Array):
-                # For arrays of records the first way is the slower one: NumPy describes their fields in Python.
-                plain = not isinstance(part.dtype, types.Record)
-                words.append(one.__array_interface__["data"][0] if plain else one.ctypes.data)
-                words.extend(one.shape)
-            elif isinstance(part, types.Float):
-                words.append(int(np.float64(one).view(np.int64)))
-            else:
-                words.append(int(one))
+        for sort, one in zip(self._sorts, self._all(value), strict=False):
+            words += _words(sort, one)
         return words
+
+    def changes(self, before: Any, after: Any) -> list[tuple[int, list[int]]] | None:
+        """Where to write what, if one value takes the place of another; None if it is of another kind.
+
+        Only what was exchanged is looked at, as if the rest were known to be the same.
+        """
+        found = []
+        for place, sort, old, new in zip(self._places, self._sorts, self._all(before), self._all(after), strict=False):
+            if old is new:
+                continue
+            if type(old) is not type(new):
+                return None
+            if sort <= _RECORDS and _form(old) != _form(new):
+                return None
+            found.append((place, _words(sort, new)))
+        return found
+
+
+# What a part of a value is.
+_ARRAY, _RECORDS, _FLOAT, _NUMBER = range(4)
+
+
+def _form(array: np.ndarray) -> tuple[Any, ...]:
+    """All of an array that its type depends on."""
+    flags = array.flags
+    return array.dtype, array.ndim, flags.writeable, flags.c_contiguous
+
+
+def _sort_of(part: Any) -> int:
+    if isinstance(part, types.Array):
+        return _RECORDS if isinstance(part.dtype, types.Record) else _ARRAY
+    return _FLOAT if isinstance(part, types.Float) else _NUMBER
+
+
+def _words(sort: int, one: Any) -> list[int]:
+    if sort == _ARRAY:
+        return [one.__array_interface__["data"][0], *one.shape]
+    if sort == _RECORDS:
+        return [one.ctypes.data, *one.shape]  # the other way is slower here: NumPy describes their fields in Python
+    if sort == _FLOAT:
+        return [int(np.float64(one).view(np.int64))]
+    return [int(one)]
 
 
 def _leaves(kind: Any, name: str, owner: str) -> Any:
@@ -143,6 +178,18 @@ class Shelf:
             self.rows[row, 0] = (value,)  # wrapped: NumPy would take a tuple for a row
             return
         self.rows[row] = self.kind.words_of(value)
+
+    def renew(self, row: int, before: Any, after: Any) -> bool:
+        """Write down what is another array in ``after`` than in ``before``. False, and nothing, if kinds differ."""
+        if not COMPILED:
+            if type(before) is not type(after):
+                return False
+            self.put(row, after)
+            return True
+        changes = self.kind.changes(before, after)
+        for place, words in changes or ():
+            self.rows[row, place : place + len(words)] = words
+        return changes is not None
 
     def clear(self, row: int) -> None:
         """Forget a value: nothing points to its arrays any more."""
