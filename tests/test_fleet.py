@@ -13,6 +13,7 @@ import timebound as tb
 from helpers import COMPILED, companion, points, skip_refused
 from test_registry import HOPELESS, WORLDS
 from timebound.algorithms import REGISTRY
+from timebound.fleet import _REST as REST
 
 REAL_TIME = [name for name, algorithm in REGISTRY.items() if algorithm.real_time]
 SIDE = 40 if COMPILED else 12
@@ -182,7 +183,7 @@ def test_arrays_are_not_copies() -> None:
     assert moved.any()
 
 
-def test_arrays_go_back_on_arrival() -> None:
+def test_arrays_go_back_some_time_after_arrival() -> None:
     world = rooms()
 
     def spare() -> int:
@@ -192,6 +193,9 @@ def test_arrays_go_back_on_arrival() -> None:
     fleet.add(*pairs(world, 4))
     assert spare() == 0
     walk(fleet)
+    assert spare() == 0  # they may be sent on
+    for _ in range(REST):
+        fleet.tick()
     assert spare() == 4
     fleet.add(*pairs(world, 3, seed=5))
     assert spare() == 1
@@ -517,6 +521,34 @@ def test_views_for_goals_are_shared_and_forgotten() -> None:
         assert len(fleet._crews) <= 2
     walk(fleet)
     assert (fleet.statuses == 1).all()
-    fleet.tick()
+    for _ in range(REST + 1):
+        fleet.tick()
     assert not fleet._crews
     assert not fleet._views
+
+
+@pytest.mark.parametrize("spec", ["tb-wa*", "lrta*", "field"])
+def test_who_has_arrived_is_sent_on_with_what_it_has(spec: str) -> None:
+    """A goal that is reached and goes on: nothing is made anew, and nobody is forgotten."""
+    world = tb.Grid(np.ones((9, 9), bool))
+    fleet = tb.Fleet(world, spec, frame_expansions=1000)
+    ids = fleet.add([(0, k) for k in range(6)], (4, 4))
+    walk(fleet)
+    assert fleet.active == 0
+    planners = list(fleet._planners)
+    for goal in [(4, 5), (5, 5), (5, 5), (4, 4)]:
+        fleet.send(ids, goal)
+        fleet.place(ids[:1], [(8, 8)])
+        assert fleet._planners == planners
+        assert fleet.active == (6 if goal != (5, 5) or fleet.positions[ids[1]].tolist() != [5, 5] else 1)
+        walk(fleet)
+        assert (fleet.positions == goal).all()
+        assert (fleet.statuses == 1).all()
+    fleet.cancel(ids[:3])
+    for _ in range(REST):
+        fleet.tick()
+    fleet.send(ids[3:], (0, 0))
+    walk(fleet)
+    assert (fleet.positions[ids[3:]] == 0).all()
+    assert fleet.active == 0
+    assert len(fleet) == 3

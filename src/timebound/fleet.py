@@ -56,6 +56,7 @@ _STATUS = {
     _CANCELLED: "cancelled",
 }
 _STAND_IN = REGISTRY["a*"]
+_REST = 120  # ticks for which an agent that has arrived keeps what it has
 _WAKES = 64  # agents that may begin to search again in one tick, after an edit: each needs Python for a moment
 _TIMED = 4096  # ticks whose durations are kept
 _IN_PYTHON = 40_000  # nanoseconds of a frame that are kept for what is done before and after the kernels
@@ -97,6 +98,7 @@ class _Crew:
         self.members = 0  # of ``order``; some may have left since
         self._listed: set[int] = set()  # the same, by name
         self.active = 0
+        self.resting = 0
         self.cursor = 0  # whose turn is next
         self.credit = 0  # expansions saved up, in fixed point
         self.weights = 0  # of those on their way
@@ -152,7 +154,7 @@ class _Crew:
 
     def close_ranks(self, crews: np.ndarray) -> None:
         """Drop those who left, once they are many; ``crews`` tells whose number an agent has. All keep their turns."""
-        if self.members - self.active > max(8, self.members >> 3):
+        if self.members - self.active - self.resting > max(8, self.members >> 3):
             stays = crews[self.order[: self.members]] == self.number
             self.cursor = int(np.count_nonzero(stays[: self.cursor]))
             kept = self.order[: self.members][stays]
@@ -168,8 +170,14 @@ class _Herd:
     def __init__(self, number: int, field: DistanceField) -> None:
         self.number = number  # below that of any crew
         self.field = field
+        self.resting = 0
         self._members: dict[int, None] = {}
         self._listed: np.ndarray | None = None
+
+    @property
+    def active(self) -> int:
+        """How many are on their way."""
+        return len(self._members) - self.resting
 
     def join(self, k: int) -> None:
         self._members[k] = None
@@ -258,6 +266,7 @@ class Fleet(Savable):
         self._specs: list[tuple[Spec, Any]] = []  # with the database
         self._crew_of: list[_Crew | None] = []
         self._wakes: deque[int] = deque()
+        self._resting: dict[int, int] = {}  # agents that have arrived, by the time: since which tick
         self._edits = int(world.changes.edited[0])
         self._number = 0
         self._share = 32.0  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
@@ -464,7 +473,7 @@ class Fleet(Savable):
 
     def _forget_goals(self) -> None:
         """Views for goals that nobody is bound for any more, and the crews that had them, are not kept."""
-        self._crews = {key: crew for key, crew in self._crews.items() if crew.active}
+        self._crews = {key: crew for key, crew in self._crews.items() if crew.active or crew.resting}
         used = {id(crew.view) for crew in self._crews.values()}
         self._views = {goal: known for goal, known in self._views.items() if id(known[1]) in used}
 
@@ -478,6 +487,8 @@ class Fleet(Savable):
 
     def _retire(self, k: int) -> None:
         """The agent is not on its way any more: its arrays go to the next one."""
+        if k in self._resting:
+            self._resume(k)
         if self._episodes["crew"][k] < -1:
             self._leave_herd(k)
             return
@@ -490,9 +501,63 @@ class Fleet(Savable):
             crew.weights -= int(self._episodes["weight"][k])
             self._leave_seat(k)
 
-    def _leave_herd(self, k: int) -> None:
+    def _rest(self, k: int) -> None:
+        """The agent has arrived. For a while it keeps what it has: what it follows may soon go on, or push it aside."""
+        if k in self._resting:
+            return
+        self._resting[k] = self._number
+        crew = self._crew_of[k]
+        if crew is None:
+            self._herd_of(k)[1].resting += 1
+        else:
+            crew.active -= 1
+            crew.resting += 1
+            crew.weights -= int(self._episodes["weight"][k])
+
+    def _resume(self, k: int) -> None:
+        """It is on its way again."""
+        del self._resting[k]
+        crew = self._crew_of[k]
+        if crew is None:
+            self._herd_of(k)[1].resting -= 1
+        else:
+            crew.active += 1
+            crew.resting -= 1
+            crew.weights += int(self._episodes["weight"][k])
+        self._episodes["served"][k] = self._number
+
+    def _settle(self, k: int) -> None:
+        """Its status has changed, by its own move or by an order, and it has still what it needs to be on its way."""
+        status = int(self._episodes["status"][k])
+        if status == loop.REACHED:
+            self._rest(k)
+        elif status != loop.ACTIVE:
+            self._retire(k)
+        elif k in self._resting:
+            self._resume(k)
+
+    def _settle_all(self, agents: np.ndarray) -> None:
+        """The same for many; those on their way stay so, most of the time."""
+        rests = np.fromiter((k in self._resting for k in agents.tolist()), np.bool_, len(agents))
+        status = self._episodes["status"][agents]
+        for k in agents[(rests != (status == loop.REACHED)) | (status > loop.REACHED)].tolist():
+            self._settle(k)
+
+    def _rise(self) -> None:
+        """Those who have rested long enough give back what they have; a few in each tick."""
+        for _ in range(min(_WAKES, len(self._resting))):
+            k, since = next(iter(self._resting.items()))
+            if self._number - since < _REST:
+                break
+            self._retire(k)
+
+    def _herd_of(self, k: int) -> tuple[int, _Herd]:
+        """An agent's herd, and its goal."""
         number = int(self._episodes["crew"][k])
-        goal, herd = next((goal, herd) for goal, herd in self._herds.items() if herd.number == number)
+        return next((goal, herd) for goal, herd in self._herds.items() if herd.number == number)
+
+    def _leave_herd(self, k: int) -> None:
+        goal, herd = self._herd_of(k)
         herd.leave(k)
         self._episodes["crew"][k] = -1
         if not len(herd.members):
@@ -567,10 +632,11 @@ class Fleet(Savable):
         self._hear_of_edits()
         for _ in range(min(_WAKES, len(self._wakes))):
             self._wake(self._wakes.popleft())
+        self._rise()
         if self.world.goal_views:
             self._forget_goals()
         for crew in self._crews.values():
-            if crew.members != crew.active or crew.cursor:
+            if crew.members != crew.active + crew.resting or crew.cursor:
                 crew.close_ranks(self._episodes["crew"])
         wind(self._tools[0][0], PATIENCE)
         faults: list[str] = []
@@ -604,23 +670,25 @@ class Fleet(Savable):
         """Let the fields of herds grow, each by the part of the frame that its agents have. Returns the expansions."""
         if not self._herds:
             return 0
-        growing = [herd for herd in self._herds.values() if not herd.field.done]
-        members = sum(len(herd.members) for herd in self._herds.values())
+        growing = [herd for herd in self._herds.values() if herd.active and not herd.field.done]
+        members = sum(herd.active for herd in self._herds.values())
         total, weights = 0, sum(crew.weights for crew in self._crews.values()) + members
         for n, herd in enumerate(growing):
             if self.frame_expansions is not None:
                 # However many there are, each has its turn to grow by at least one state.
-                part = max(self.frame_expansions * len(herd.members) // weights, n == self._number % len(growing))
+                part = max(self.frame_expansions * herd.active // weights, n == self._number % len(growing))
                 part = min(part, self.frame_expansions - total)
                 total += herd.field.grow(part) if part else 0
             else:
                 assert self.frame_ms is not None
-                part_ms = 0.8 * self.frame_ms * max(len(herd.members) / weights, 1 / (20 * len(growing)))
+                part_ms = 0.8 * self.frame_ms * max(herd.active / weights, 1 / (20 * len(growing)))
                 total += herd.field.grow(Budget(milliseconds=part_ms))
         return total
 
     def _follow(self, herd: _Herd) -> None:
         """Let the agents of a herd step downhill."""
+        if not herd.active:
+            return
         members = herd.members
         steps = herd.field.following(self._episodes["position"][members])
         self._noted[0] = 0
@@ -629,10 +697,10 @@ class Fleet(Savable):
         self._dismiss()
 
     def _dismiss(self) -> None:
-        """Those who were noted are not on their way any more."""
+        """Those who were noted are not on their way any more, or again."""
         for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
             self._proved[k] = self.world.changes.edited[0]
-            self._retire(k)
+            self._settle(k)
 
     def _spend(self, frame: int, faults: list[str]) -> int:
         """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts.
@@ -755,7 +823,7 @@ class Fleet(Savable):
                 what = "expanded more than its share" if outcome == loop.OVER_BUDGET else "asked for an illegal move"
                 faults.append(f"{self._specs[k][0]}, agent {k}, {what} and was stopped")
                 self._episodes["status"][k] = loop.MOVE_LIMIT
-            self._retire(k)
+            self._settle(k)
         return again
 
     def _make_way(self) -> None:
@@ -771,7 +839,9 @@ class Fleet(Savable):
         units.role[:n] = np.where(walking, WALKING, PARKED)
         units.role[:n][fields["status"] == loop.MOVE_LIMIT] = FIXED
         inherit(self.world.view, self._crowd, units, n, self._number, self._seed, False)
-        for crew in self._in_turn():
+        for crew in list(self._crews.values()):
+            if not crew.members:
+                continue
             self._noted[0] = 0
             self._frame["crew"] = crew.number
             order = crew.order[: crew.members]
@@ -779,9 +849,11 @@ class Fleet(Savable):
                 *crew.rows, self._seats, self._episodes, order, units.next, *self._seen, self._noted, self._frame
             )
             for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
-                self._retire(k)
                 if self._episodes["outcome"][k] == loop.GROW_ALGORITHM:
+                    self._retire(k)
                     self._set_out(k)
+                else:
+                    self._settle(k)
         for herd in list(self._herds.values()):
             self._noted[0] = 0
             carry(self.world.view, self._episodes, herd.members, units.next, *self._seen, self._noted)
@@ -848,8 +920,8 @@ class Fleet(Savable):
         here = self._episodes["position"][names] if places is None else np.array(places, np.int64)
         there = self._episodes["goal"][names] if goals is None else np.array(goals, np.int64)
         self._hear_of_edits()
-        walking = self._episodes["status"][names] == loop.ACTIVE
         crews = self._episodes["crew"][names]
+        walking = (self._episodes["status"][names] == loop.ACTIVE) | (crews != -1)
         for number in np.unique(crews[walking & (crews < -1)]).tolist():
             mine = np.flatnonzero(crews == number)
             if places is None:
@@ -857,7 +929,8 @@ class Fleet(Savable):
             else:
                 self._episodes["position"][names[mine]] = here[mine]
                 self._points[names[mine]] = [self._point(int(state)) for state in here[mine]]
-                walking[mine] = here[mine] != there[mine]
+                self._episodes["status"][names[mine]] = np.where(here[mine] == there[mine], loop.REACHED, loop.ACTIVE)
+                self._settle_all(names[mine])
         for number in np.unique(crews[walking & (crews >= 0)]).tolist():
             crew = next(one for one in self._crews.values() if one.number == number)
             mine = np.flatnonzero(walking & (crews == number))
@@ -877,9 +950,7 @@ class Fleet(Savable):
             for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
                 self._retire(k)
                 self._set_out(k)
-            for k in ends[0][self._episodes["status"][ends[0]] == loop.REACHED].tolist():
-                if self._on_way(k):
-                    self._retire(k)
+            self._settle_all(ends[0][self._episodes["crew"][ends[0]] != -1])
         for n in np.flatnonzero(~walking).tolist():
             k = agents[n]
             if self._on_way(k):
@@ -905,9 +976,10 @@ class Fleet(Savable):
         self._herds[goal] = herd
         herd.field.retarget(self.world.point_of(goal))
         self._episodes["goal"][agents] = goal
-        for k in agents[self._episodes["position"][agents] == goal].tolist():
-            self._episodes["status"][k] = loop.REACHED
-            self._retire(k)
+        self._episodes["status"][agents] = np.where(
+            self._episodes["position"][agents] == goal, loop.REACHED, loop.ACTIVE
+        )
+        self._settle_all(agents)
         return True
 
     def cancel(self, ids: Any) -> None:
@@ -959,7 +1031,7 @@ class Fleet(Savable):
     def active(self) -> int:
         """How many agents are on their way."""
         self._hear_of_edits()
-        herded = sum(len(herd.members) for herd in self._herds.values())
+        herded = sum(herd.active for herd in self._herds.values())
         return sum(crew.active for crew in self._crews.values()) + herded + len(self._wakes)
 
     def status(self, agent: int) -> str:

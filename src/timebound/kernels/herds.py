@@ -67,8 +67,11 @@ def carry(world, episodes, members, after, points, moved, noted):
         episode.pending = 0
         if t < 0 or t == episode.position:
             continue
+        before = episode.status
         _step_to(world, episodes, k, t, length(world, episode.position, t) if wished else 0.0, points, moved)
         episode.moves -= not wished  # to be pushed is no move
-        if episode.status != ACTIVE:
+        if before == REACHED and t != episode.goal:
+            episode.status = ACTIVE  # it had arrived, and was pushed aside
+        if episode.status != before:
             noted[0] += 1
             noted[at(noted[0])] = k

@@ -214,7 +214,7 @@ def carry_out(view_kind, kind, views, rows, seats, episodes, order, after, point
     """Let the agents that ``order`` names be where ``after`` says: they have held their moves for somebody to decide.
 
     Who may go where it wished makes its move; who is pushed elsewhere goes on from there. Those for whom a new planner
-    must be made, and those who arrived, are ``noted``: how many, then which.
+    must be made, who arrived, or who had arrived and must go back, are ``noted``: how many, then which.
     """
     world = load(view_kind, views, 0)
     for n in range(order.shape[0]):
@@ -223,6 +223,7 @@ def carry_out(view_kind, kind, views, rows, seats, episodes, order, after, point
         if episode.crew != call[0].crew or after[at(k)] == episode.position or after[at(k)] < 0:
             continue
         algorithm = load(kind, rows, seats[at(k)])
+        before = episode.status
         goes_on = True
         if episode.pending > 0 and after[at(k)] == episode.wish:
             move(algorithm, episode, length(world, episode.position, episode.wish))
@@ -230,7 +231,7 @@ def carry_out(view_kind, kind, views, rows, seats, episodes, order, after, point
             goes_on = put_at(world, algorithm, episode, after[at(k)])
         moved[at(k)] = True
         write_point(world, points, k, episode.position)
-        if not goes_on or episode.status != ACTIVE:
+        if not goes_on or episode.status != before:
             episode.outcome = episode.status if goes_on else GROW_ALGORITHM
             noted[1 + fetch_and_add(noted, 1)] = k
 
