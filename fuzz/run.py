@@ -55,7 +55,9 @@ def run(name: str, seed: int, count: int) -> Tally:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(COUNTS)}; without, all")
-    parser.add_argument("--count", type=int, help="inputs (agents: moves, soak: ticks); without, as many as make fuzz takes")
+    parser.add_argument(
+        "--count", type=int, help="inputs (agents: moves, soak: ticks); without, as many as make fuzz takes"
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     wrong = 0

@@ -175,7 +175,6 @@ class Soak:
         except tb.Error as error:
             self.demand(0 < len(str(error)) < 600 and "\n" not in str(error), "not a sentence:", error)
         else:
-
             self.demand(False, f"mistake {number} was not refused")
         after = fleet.positions.tolist(), fleet.statuses.tolist(), len(fleet)
         self.demand(before == after, f"mistake {number} has changed something")

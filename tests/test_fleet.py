@@ -194,7 +194,7 @@ def test_arrays_go_back_some_time_after_arrival() -> None:
     assert spare() == 0
     walk(fleet)
     assert spare() == 0  # they may be sent on
-    for _ in range(REST):
+    for _ in range(REST + 1):
         fleet.tick()
     assert spare() == 4
     fleet.add(*pairs(world, 3, seed=5))
@@ -521,7 +521,7 @@ def test_views_for_goals_are_shared_and_forgotten() -> None:
         assert len(fleet._crews) <= 2
     walk(fleet)
     assert (fleet.statuses == 1).all()
-    for _ in range(REST + 1):
+    for _ in range(REST + 2):
         fleet.tick()
     assert not fleet._crews
     assert not fleet._views

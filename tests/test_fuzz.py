@@ -17,7 +17,15 @@ assert _spec.loader is not None
 fuzzers = sys.modules["fuzz_run"] = module_from_spec(_spec)
 _spec.loader.exec_module(fuzzers)
 
-SHORT = {"readers": 250, "arguments": 150, "databases": 60, "stores": 6, "agents": 20_000, "control": 120, "soak": 1_500}
+SHORT = {
+    "readers": 250,
+    "arguments": 150,
+    "databases": 60,
+    "stores": 6,
+    "agents": 20_000,
+    "control": 120,
+    "soak": 1_500,
+}
 
 
 def test_every_fuzzer_has_a_short_run() -> None:

@@ -70,7 +70,7 @@ def check_bounds(agent: tb.Agent, model: Any) -> int:
 
 
 def _to(model: Any, goal: Any, wanted: set[Any]) -> dict[Any, float]:
-    """The cost from all that are wanted, and from all that are nearer, by Dijkstra's algorithm; roads lead both ways."""
+    """The cost from all that are wanted and all that are nearer, by Dijkstra's algorithm; roads lead both ways."""
     best: dict[Any, float] = {}
     order = itertools.count()
     heap = [(0.0, next(order), goal)]

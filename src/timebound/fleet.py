@@ -134,6 +134,12 @@ class _Crew:
         """``loop.relocate`` for them."""
         return loop.relocator(self.views.kind, self.shelf.kind)
 
+    def rest(self, more: int, weight: int) -> None:
+        """So many more of them, who have such a part of the frame, rest."""
+        self.resting += more
+        self.active -= more
+        self.weights -= weight
+
     def seat(self) -> int:
         """A free row of the shelf."""
         if not self.free:
@@ -167,8 +173,9 @@ class _Crew:
 class _Herd:
     """Agents with one goal that share one field (``spec="field"``): each tick tells all of them where to step."""
 
-    def __init__(self, number: int, field: DistanceField) -> None:
+    def __init__(self, number: int, goal: int, field: DistanceField) -> None:
         self.number = number  # below that of any crew
+        self.goal = goal
         self.field = field
         self.resting = 0
         self._members: dict[int, None] = {}
@@ -178,6 +185,10 @@ class _Herd:
     def active(self) -> int:
         """How many are on their way."""
         return len(self._members) - self.resting
+
+    def rest(self, more: int, weight: int) -> None:
+        """So many more of them rest."""
+        self.resting += more
 
     def join(self, k: int) -> None:
         self._members[k] = None
@@ -255,6 +266,7 @@ class Fleet(Savable):
         self._episodes: Any = np.zeros(0, loop.EPISODE)
         self._points, self._moved = np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
         self._seats, self._proved = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._rests = np.zeros(0, np.int64)  # since which tick; 0: not
         self._units: Units | None = None  # with collisions: what all of them wish for
         self._rows(64)
         self._count = 0  # rows that were ever used
@@ -266,7 +278,8 @@ class Fleet(Savable):
         self._specs: list[tuple[Spec, Any]] = []  # with the database
         self._crew_of: list[_Crew | None] = []
         self._wakes: deque[int] = deque()
-        self._resting: dict[int, int] = {}  # agents that have arrived, by the time: since which tick
+        self._beds: deque[tuple[int, np.ndarray]] = deque()  # who began to rest in which tick
+        self._holders: dict[int, _Crew | _Herd] = {}  # by their numbers
         self._edits = int(world.changes.edited[0])
         self._number = 0
         self._share = 32.0  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
@@ -310,13 +323,13 @@ class Fleet(Savable):
         episodes = np.zeros(rows, loop.EPISODE)
         episodes["status"] = _CANCELLED
         points, moved = np.zeros((rows, 2), np.int64), np.zeros(rows, np.bool_)
-        seats, proved = np.zeros(rows, np.int64), np.full(rows, -1)
-        old = self._episodes, self._points, self._moved, self._seats, self._proved
-        for new, before in zip((episodes, points, moved, seats, proved), old, strict=True):
+        seats, proved, rests = np.zeros(rows, np.int64), np.full(rows, -1), np.zeros(rows, np.int64)
+        old = self._episodes, self._points, self._moved, self._seats, self._proved, self._rests
+        for new, before in zip((episodes, points, moved, seats, proved, rests), old, strict=True):
             new[: len(before)] = before
         # Plain Python reads fields of records by attribute only through this view (see ``new_record``).
         self._episodes = episodes if COMPILED else episodes.view(np.recarray)
-        self._points, self._moved, self._seats, self._proved = points, moved, seats, proved
+        self._points, self._moved, self._seats, self._proved, self._rests = points, moved, seats, proved, rests
         self._noted = np.zeros(rows + 1, np.int64)
         if self.collisions:
             units = new_units(rows)
@@ -423,7 +436,8 @@ class Fleet(Savable):
         if herd is None:
             self._herded += 1
             field = DistanceField(self.world, self.world.point_of(goal))
-            herd = self._herds[goal] = _Herd(-1 - self._herded, field)
+            herd = self._herds[goal] = _Herd(-1 - self._herded, goal, field)
+            self._holders[herd.number] = herd
         herd.join(k)
         self._episodes["crew"][k] = herd.number
 
@@ -451,7 +465,7 @@ class Fleet(Savable):
             key = id(view), kind, least
             fresh = self._crews.get(key)
             if fresh is None:
-                fresh = self._crews[key] = _Crew(self._crewed, view, kind, least)
+                fresh = self._crews[key] = self._holders[self._crewed] = _Crew(self._crewed, view, kind, least)
                 self._crewed += 1
             if crew is not None:
                 self._leave_seat(k)
@@ -473,7 +487,9 @@ class Fleet(Savable):
 
     def _forget_goals(self) -> None:
         """Views for goals that nobody is bound for any more, and the crews that had them, are not kept."""
-        self._crews = {key: crew for key, crew in self._crews.items() if crew.active or crew.resting}
+        for crew in [crew for crew in self._crews.values() if not crew.active and not crew.resting]:
+            del self._holders[crew.number]
+        self._crews = {key: crew for key, crew in self._crews.items() if crew.number in self._holders}
         used = {id(crew.view) for crew in self._crews.values()}
         self._views = {goal: known for goal, known in self._views.items() if id(known[1]) in used}
 
@@ -487,8 +503,8 @@ class Fleet(Savable):
 
     def _retire(self, k: int) -> None:
         """The agent is not on its way any more: its arrays go to the next one."""
-        if k in self._resting:
-            self._resume(k)
+        if self._rests[k]:
+            self._resume(np.array([k]))
         if self._episodes["crew"][k] < -1:
             self._leave_herd(k)
             return
@@ -501,67 +517,54 @@ class Fleet(Savable):
             crew.weights -= int(self._episodes["weight"][k])
             self._leave_seat(k)
 
-    def _rest(self, k: int) -> None:
-        """The agent has arrived. For a while it keeps what it has: what it follows may soon go on, or push it aside."""
-        if k in self._resting:
-            return
-        self._resting[k] = self._number
-        crew = self._crew_of[k]
-        if crew is None:
-            self._herd_of(k)[1].resting += 1
-        else:
-            crew.active -= 1
-            crew.resting += 1
-            crew.weights -= int(self._episodes["weight"][k])
+    def _rest(self, agents: np.ndarray) -> None:
+        """They have arrived. For a while they keep what they have: what they follow may go on, or someone push them."""
+        agents = agents[self._rests[agents] == 0]
+        if len(agents):
+            self._rests[agents] = self._number + 1
+            self._beds.append((self._number + 1, agents))
+            self._count_resting(agents, 1)
 
-    def _resume(self, k: int) -> None:
-        """It is on its way again."""
-        del self._resting[k]
-        crew = self._crew_of[k]
-        if crew is None:
-            self._herd_of(k)[1].resting -= 1
-        else:
-            crew.active += 1
-            crew.resting -= 1
-            crew.weights += int(self._episodes["weight"][k])
-        self._episodes["served"][k] = self._number
+    def _resume(self, agents: np.ndarray) -> None:
+        """They are on their way again."""
+        if len(agents):
+            self._rests[agents] = 0
+            self._count_resting(agents, -1)
+            self._episodes["served"][agents] = self._number
 
-    def _settle(self, k: int) -> None:
-        """Its status has changed, by its own move or by an order, and it has still what it needs to be on its way."""
-        status = int(self._episodes["status"][k])
-        if status == loop.REACHED:
-            self._rest(k)
-        elif status != loop.ACTIVE:
-            self._retire(k)
-        elif k in self._resting:
-            self._resume(k)
+    def _count_resting(self, agents: np.ndarray, more: int) -> None:
+        crews, weights = self._episodes["crew"][agents], self._episodes["weight"][agents]
+        for number in np.unique(crews).tolist():
+            mine = crews == number
+            self._holders[number].rest(more * int(np.count_nonzero(mine)), more * int(weights[mine].sum()))
 
-    def _settle_all(self, agents: np.ndarray) -> None:
-        """The same for many; those on their way stay so, most of the time."""
-        rests = np.fromiter((k in self._resting for k in agents.tolist()), np.bool_, len(agents))
+    def _settle(self, agents: np.ndarray) -> None:
+        """Their status may have changed, by a move or by an order; all have what they need to be on their way."""
         status = self._episodes["status"][agents]
-        for k in agents[(rests != (status == loop.REACHED)) | (status > loop.REACHED)].tolist():
-            self._settle(k)
+        self._rest(agents[status == loop.REACHED])
+        self._resume(agents[(status == loop.ACTIVE) & (self._rests[agents] != 0)])
+        for k in agents[status > loop.REACHED].tolist():
+            self._retire(k)
 
     def _rise(self) -> None:
         """Those who have rested long enough give back what they have; a few in each tick."""
-        for _ in range(min(_WAKES, len(self._resting))):
-            k, since = next(iter(self._resting.items()))
-            if self._number - since < _REST:
-                break
-            self._retire(k)
-
-    def _herd_of(self, k: int) -> tuple[int, _Herd]:
-        """An agent's herd, and its goal."""
-        number = int(self._episodes["crew"][k])
-        return next((goal, herd) for goal, herd in self._herds.items() if herd.number == number)
+        left = _WAKES
+        while left and self._beds and self._number - self._beds[0][0] >= _REST:
+            since, agents = self._beds.popleft()
+            agents = agents[self._rests[agents] == since]
+            for k in agents[:left].tolist():
+                self._retire(k)
+            if len(agents) > left:
+                self._beds.appendleft((since, agents[left:]))
+            left -= min(left, len(agents))
 
     def _leave_herd(self, k: int) -> None:
-        goal, herd = self._herd_of(k)
+        herd = self._holders[int(self._episodes["crew"][k])]
+        assert isinstance(herd, _Herd)
         herd.leave(k)
         self._episodes["crew"][k] = -1
         if not len(herd.members):
-            del self._herds[goal]
+            del self._herds[herd.goal], self._holders[herd.number]
 
     def _on_way(self, k: int) -> bool:
         """Whether the agent has a planner or a herd, and so must be retired before it gets another."""
@@ -698,9 +701,9 @@ class Fleet(Savable):
 
     def _dismiss(self) -> None:
         """Those who were noted are not on their way any more, or again."""
-        for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
-            self._proved[k] = self.world.changes.edited[0]
-            self._settle(k)
+        agents = self._noted[1 : 1 + int(self._noted[0])].copy()
+        self._proved[agents] = self.world.changes.edited[0]
+        self._settle(agents)
 
     def _spend(self, frame: int, faults: list[str]) -> int:
         """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts.
@@ -803,7 +806,10 @@ class Fleet(Savable):
         if not count:
             return []
         again = []
-        for k in np.sort(self._noted[1 : 1 + count]).tolist():
+        agents = np.sort(self._noted[1 : 1 + count])
+        arrived = self._episodes["outcome"][agents] == loop.REACHED
+        self._rest(agents[arrived])
+        for k in agents[~arrived].tolist():
             outcome = int(self._episodes["outcome"][k])
             if outcome in (loop.GROW_ALGORITHM, loop.PAUSED):
                 if deadline and time.perf_counter_ns() > deadline:
@@ -823,7 +829,7 @@ class Fleet(Savable):
                 what = "expanded more than its share" if outcome == loop.OVER_BUDGET else "asked for an illegal move"
                 faults.append(f"{self._specs[k][0]}, agent {k}, {what} and was stopped")
                 self._episodes["status"][k] = loop.MOVE_LIMIT
-            self._settle(k)
+            self._retire(k)
         return again
 
     def _make_way(self) -> None:
@@ -848,12 +854,12 @@ class Fleet(Savable):
             crew.carry(
                 *crew.rows, self._seats, self._episodes, order, units.next, *self._seen, self._noted, self._frame
             )
-            for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
-                if self._episodes["outcome"][k] == loop.GROW_ALGORITHM:
-                    self._retire(k)
-                    self._set_out(k)
-                else:
-                    self._settle(k)
+            agents = self._noted[1 : 1 + int(self._noted[0])].copy()
+            anew = self._episodes["outcome"][agents] == loop.GROW_ALGORITHM
+            self._settle(agents[~anew])
+            for k in agents[anew].tolist():
+                self._retire(k)
+                self._set_out(k)
         for herd in list(self._herds.values()):
             self._noted[0] = 0
             carry(self.world.view, self._episodes, herd.members, units.next, *self._seen, self._noted)
@@ -930,9 +936,10 @@ class Fleet(Savable):
                 self._episodes["position"][names[mine]] = here[mine]
                 self._points[names[mine]] = [self._point(int(state)) for state in here[mine]]
                 self._episodes["status"][names[mine]] = np.where(here[mine] == there[mine], loop.REACHED, loop.ACTIVE)
-                self._settle_all(names[mine])
+                self._settle(names[mine])
         for number in np.unique(crews[walking & (crews >= 0)]).tolist():
-            crew = next(one for one in self._crews.values() if one.number == number)
+            crew = self._holders[number]
+            assert isinstance(crew, _Crew)
             mine = np.flatnonzero(walking & (crews == number))
             if goals is not None and self.world.goal_views:
                 walking[mine] = False
@@ -950,7 +957,7 @@ class Fleet(Savable):
             for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
                 self._retire(k)
                 self._set_out(k)
-            self._settle_all(ends[0][self._episodes["crew"][ends[0]] != -1])
+            self._settle(ends[0][self._episodes["crew"][ends[0]] != -1])
         for n in np.flatnonzero(~walking).tolist():
             k = agents[n]
             if self._on_way(k):
@@ -964,22 +971,23 @@ class Fleet(Savable):
 
         False: they are to go one by one.
         """
-        was, herd = next((goal, herd) for goal, herd in self._herds.items() if herd.number == number)
-        goal = int(goals[0])
+        herd, goal = self._holders[number], int(goals[0])
+        assert isinstance(herd, _Herd)
         if (goals != goal).any() or len(agents) < len(herd.members) or not self.world.is_open(goal):
             return False
-        if goal == was:
+        if goal == herd.goal:
             return True
         if goal in self._herds:
             return False
-        del self._herds[was]
+        del self._herds[herd.goal]
         self._herds[goal] = herd
+        herd.goal = goal
         herd.field.retarget(self.world.point_of(goal))
         self._episodes["goal"][agents] = goal
         self._episodes["status"][agents] = np.where(
             self._episodes["position"][agents] == goal, loop.REACHED, loop.ACTIVE
         )
-        self._settle_all(agents)
+        self._settle(agents)
         return True
 
     def cancel(self, ids: Any) -> None:

@@ -293,7 +293,7 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
         if first >= last:
             break
         for place in range(first, min(first + _AT_ONCE, last)):
-            # What an agent holds lies in as many places as it has arrays; while one acts, those of the next are fetched.
+            # What an agent holds lies in as many places as it has arrays: while one acts, those of the next are fetched
             soon = place + _SOON
             if soon < last:
                 seat = seats[at(order[at(soon)])]

@@ -53,8 +53,8 @@ class Neighbours:
     """Memory for the small arrays of many agents, one agent's after the other's.
 
     Whoever goes from agent to agent then goes through memory in one direction, which the processor foresees. All of it
-    is in use, so it may lie in huge pages: to find the small ones of thousands of agents takes longer than to read them.
-    A chunk of it lives as long as any array in it.
+    is in use, so it may lie in huge pages: to find thousands of small ones takes longer than to read them. A chunk of
+    it lives as long as any array in it.
 
     >>> with Neighbours().together():
     ...     one, other = zeros(2), zeros(3)

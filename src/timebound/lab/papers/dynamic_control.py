@@ -706,8 +706,8 @@ def _global_reason(data: Data, known: Mapping[str, Point]) -> str:
     rows = data[f"512: {koenig}"].where(spec=point.spec, budget=point.budget)
     whole = _mean([row["expansions"] / max(row["moves"] + row["waits"], 1) for row in rows])
     return (
-        f"all but K LRTA* end {min(others):.1f} times optimal or worse, as in the paper. Which k the paper tried is lost; "
-        f"and its counts may include the states that K LRTA* updates by Dijkstra's algorithm. Here they are counted "
+        f"all but K LRTA* end {min(others):.1f} times optimal or worse, as in the paper. Which k the paper tried is "
+        f"lost; and its counts may include the states that K LRTA* updates by Dijkstra's algorithm. Here they are counted "
         f"apart: with them {point.name} takes {whole:,.0f} states per move in the mean."
     )
 
@@ -722,8 +722,8 @@ def _refined_reason(within: bool) -> str:
 
 
 _ENDS = (
-    "PR LRTA*'s figures depend on where its refinement ends, which the papers leave open: ours ends in the next region's "
-    "first state, with about one expansion for each step of the way there, so it plans less than the paper's."
+    "PR LRTA*'s figures depend on where its refinement ends, which the papers leave open: ours ends in the next "
+    "region's first state, with about one expansion for each step of the way there, so it plans less than the paper's."
 )
 _TREE = "the tree that ships was trained on generated maps only, the paper's on the very maps that it was judged on."
 _MAPS = "the paper's three maps are not named, and its digits are lost; others of the same kind differ."
