@@ -707,8 +707,8 @@ def _global_reason(data: Data, known: Mapping[str, Point]) -> str:
     whole = _mean([row["expansions"] / max(row["moves"] + row["waits"], 1) for row in rows])
     return (
         f"all but K LRTA* end {min(others):.1f} times optimal or worse, as in the paper. Which k the paper tried is "
-        f"lost; and its counts may include the states that K LRTA* updates by Dijkstra's algorithm. Here they are counted "
-        f"apart: with them {point.name} takes {whole:,.0f} states per move in the mean."
+        f"lost; and its counts may include the states that K LRTA* updates by Dijkstra's algorithm. Here they are "
+        f"counted apart: with them {point.name} takes {whole:,.0f} states per move in the mean."
     )
 
 
