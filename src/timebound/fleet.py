@@ -59,7 +59,12 @@ _STAND_IN = REGISTRY["a*"]
 _REST = 120  # ticks for which an agent that has arrived keeps what it has
 _WAKES = 64  # agents that may begin to search again in one tick, after an edit: each needs Python for a moment
 _TIMED = 4096  # ticks whose durations are kept
-_IN_PYTHON = 40_000  # nanoseconds of a frame that are kept for what is done before and after the kernels
+# Nanoseconds of a frame that are kept for what comes after its deadline: an agent in the middle of something, Python.
+# They grow when a frame was late, and shrink when none is, so that one in two hundred will be.
+_MARGIN, _LATE, _IN_TIME = 40_000.0, 20_000.0, 100.0
+# Expansions that an agent may make when it has its turn in a frame of milliseconds, however many there are. With less,
+# all would move in every tick, but astray; so they take turns. And what an agent holds must be fetched first.
+_SLICE = 32.0
 _MOST_WEIGHT = 1000
 _OF_THE_PROCESS = ("_pool", "_tools", "_end", "_views", "_frame_book")  # not saved, but made anew
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
@@ -282,7 +287,8 @@ class Fleet(Savable):
         self._holders: dict[int, _Crew | _Herd] = {}  # by their numbers
         self._edits = int(world.changes.edited[0])
         self._number = 0
-        self._share = 32.0  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
+        self._margin = _MARGIN
+        self._share = _SLICE  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
         self._times = np.zeros(_TIMED)
         self._late = self._expansions = self._last_expansions = self._moves = 0
         self._check(self.spec, database)
@@ -663,8 +669,12 @@ class Fleet(Savable):
         self._times[(self._number - 1) % _TIMED] = took
         if self.frame_ms is not None:
             self._late += took > self.frame_ms
+            if took > self.frame_ms:
+                self._margin = min(self._margin + _LATE, 5e5 * self.frame_ms)
+            elif took > 0.8 * self.frame_ms:  # a frame that was not full tells nothing
+                self._margin = max(self._margin - _IN_TIME, 0.0)
             # Four fifths of the frame are aimed at: what a share costs varies.
-            self._share = min(max(self._share * min(max(0.8 * self.frame_ms / took, 0.5), 1.25), 1.0), 1e9)
+            self._share = min(max(self._share * min(max(0.8 * self.frame_ms / took, 0.5), 1.25), _SLICE), 1e9)
         if faults:
             raise AssertionError("; ".join(faults))
         return moved
@@ -747,7 +757,7 @@ class Fleet(Savable):
         """A tick of a frame that is counted in milliseconds."""
         assert self.frame_ms is not None
         # Kernels read the same clock (see ``jit.now_ns``).
-        deadline = began + max(1, round(self.frame_ms * 1e6) - _IN_PYTHON)
+        deadline = began + max(1, round(self.frame_ms * 1e6 - self._margin))
         total = 0
         for crew in self._in_turn():
             waiting, share = crew.members, max(crew.least, int(self._share))

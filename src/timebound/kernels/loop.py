@@ -112,7 +112,8 @@ NOT_YET = -3  # it has taken long; call again
 AT_ONCE = 32  # expansions that ``retarget`` may make, between two ticks
 
 _TICKS = 64  # between two looks at the clock, if they are short
-_AT_ONCE = 16  # agents that a thread takes at a time
+_AT_ONCE = 16  # agents that a thread takes at a time, and
+_IN_HASTE = 4  # if there is a deadline
 _SOON = 3  # agents after which the next one's turn has come, when what it holds is asked for
 
 
@@ -286,13 +287,14 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
         began = busy_ns(clock)
     total = 0
     last = turn[1]
+    some = _AT_ONCE if call.deadline == 0 else _IN_HASTE
     while True:
         if call.deadline > 0 and now_ns(clock) > call.deadline:
             break
-        first = fetch_and_add(turn, _AT_ONCE)
+        first = fetch_and_add(turn, some)
         if first >= last:
             break
-        for place in range(first, min(first + _AT_ONCE, last)):
+        for place in range(first, min(first + some, last)):
             # What an agent holds lies in as many places as it has arrays: while one acts, those of the next are fetched
             soon = place + _SOON
             if soon < last:
