@@ -22,6 +22,7 @@ from naive.distance_field import distances, next_steps
 from naive.repeated import Ground, Roads
 from naive.worlds import Step
 from timebound.kernels import shared_field
+from timebound.kernels.distance_field import AT_GOAL, NOWHERE, UNKNOWN
 from timebound.kernels.jit import let_go, seize
 from timebound.kernels.layout import STAMP_MAX
 from timebound.kernels.queues import HeapQueue
@@ -535,3 +536,16 @@ def test_a_graph_that_becomes_one_way() -> None:
     world.block(2, 1)
     with pytest.raises(tb.WorldError, match="one-way"):
         field.grow()
+
+
+def test_no_way_to_the_last_goal_says_nothing_of_the_next() -> None:
+    """While a field grows for its new goals an older one helps out: with steps, not with proofs."""
+    world = tb.Grid([[1, 1, 1, 0, 1, 1, 1]])
+    field = tb.DistanceField(world, (0, 0))
+    field.grow()
+    cells = world.path_states([(0, 0), (0, 2), (0, 4), (0, 6)])
+    assert field.following(cells).tolist() == [AT_GOAL, cells[1] - 1, NOWHERE, NOWHERE]
+    field.retarget((0, 6))
+    assert field.following(cells).tolist() == [UNKNOWN, cells[1] - 1, UNKNOWN, UNKNOWN]
+    field.grow()
+    assert field.following(cells).tolist() == [NOWHERE, NOWHERE, cells[2] + 1, AT_GOAL]

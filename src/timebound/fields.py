@@ -256,8 +256,13 @@ class DistanceField:
         """
         found = np.full(len(states), UNKNOWN, np.int64)
         with _Inside(self):
-            for layer in self._layers:
+            for number, layer in enumerate(self._layers):
+                asked = found == UNKNOWN
                 layer.steps(states, found)
+                if (
+                    number
+                ):  # an older field, for other goals: it tells steps, but neither arrivals nor that there is no way
+                    found[asked & (found < 0)] = UNKNOWN
         return found
 
     def _states_of(self, points: Any) -> np.ndarray:
