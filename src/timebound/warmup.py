@@ -18,6 +18,7 @@ from .budget import Budget
 from .episode import Agent, solve, validate
 from .errors import SpecError
 from .fields import DistanceField
+from .fleet import Fleet
 from .kernels.jit import on_compile
 from .scenarios import problems
 from .worlds.graph import Graph
@@ -117,6 +118,7 @@ def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str,
                     )
         if world.undirected and world.table != "hashed":
             yield f"{kind}: distance field", lambda: _field(world, start, goal)  # noqa: B023
+            yield f"{kind}: units that keep apart", lambda: _crowd(world, start, goal)  # noqa: B023
         yield f"{kind}: check and draw problems", lambda: _rest(world, start, goal)  # noqa: B023
 
 
@@ -126,6 +128,15 @@ def _field(world: World, start: Any, goal: Any) -> None:
     field.steps([start])
     field.path(start)
     _ = field.distances
+
+
+def _crowd(world: World, start: Any, goal: Any) -> None:
+    """Two who must pass each other, one of them by a shared field."""
+    fleet = Fleet(world, frame_expansions=1000, collisions=True)
+    fleet.add([start], [goal])
+    fleet.add([goal], [start], spec="field")
+    for _ in range(100):
+        fleet.tick()
 
 
 def _walk(world: World, start: Any, goal: Any, spec: Spec, database: Any) -> None:
