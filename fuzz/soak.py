@@ -30,6 +30,7 @@ _SIDE = 64
 _MOST = 150  # agents at once
 _QUIET = 1_000  # ticks between two times at which everybody may arrive
 _PATIENCE = 60_000  # ticks that this may take
+_AT_ONCE = 2_000  # of them in one call that is watched
 _GROWTH = 16.0  # megabytes that may come to what is held after the first third, and
 _PERCENT = 5.0
 
@@ -212,14 +213,14 @@ class Soak:
         home = (after == goals).all(axis=1)
         self.demand(bool((home >= (status == 1)).all()), "reached, but not at its goal")
 
-    def everybody_arrives(self) -> None:
-        """Leave them alone until all are where they want to be, or know that they cannot."""
-        ticks = 0
-        while self.fleet.active:
+    def leave_alone(self, ticks: int) -> None:
+        """Let them walk. When nobody is on the way any more, all are at their goals, or it is true that there is no way."""
+        for _ in range(ticks):
+            if not self.fleet.active:
+                break
             self.tick()
-            ticks += 1
-            waiting = [k for k in self.at if self.fleet.status(k) == "active"]
-            self.demand(ticks < _PATIENCE, "never arrive:", [(k, self.at[k], self.goal[k]) for k in waiting[:5]])
+        if self.fleet.active:
+            return
         parts = ndimage.label(self.free)[0]
         for k, goal in self.goal.items():
             possible = parts[self.at[k]] == parts[goal] != 0
@@ -227,6 +228,11 @@ class Soak:
             expected = "reached" if possible else "unreachable"
             spec = self.fleet._specs[k][0]
             self.demand(status == expected, f"{spec}, {k}, {self.at[k]} to {goal}: {status}, not {expected}")
+
+    def those_on_their_way(self) -> str:
+        """Some of them, in words."""
+        waiting = [k for k in self.at if self.fleet.status(k) == "active"]
+        return ", ".join(f"{self.fleet._specs[k][0]} {k} at {self.at[k]} to {self.goal[k]}" for k in waiting[:5])
 
     def clear(self) -> None:
         """With collisions two may want one cell, and then one of them never rests: each gets a goal of its own."""
@@ -238,17 +244,13 @@ class Soak:
 
 
 def _live(soak: Soak, ticks: int) -> None:
-    """So many ticks with orders between them, then peace."""
+    """So many ticks with orders between them."""
     for _ in range(ticks):
         if soak.random.random() < 0.3:
             soak.order()
         soak.tick()
-    if not soak.collisions:
-        soak.everybody_arrives()
-    else:
+    if soak.collisions:
         soak.clear()
-        for _ in range(ticks // 4):
-            soak.tick()
 
 
 def fuzz(tally: Tally, random: np.random.Generator, count: int) -> None:
@@ -263,7 +265,16 @@ def fuzz(tally: Tally, random: np.random.Generator, count: int) -> None:
     quiet = min(_QUIET, max(1, count // 20))
     while done < count:
         for number, soak in enumerate(soaks):
-            tally.judge(f"fleet {number}, from tick {soak.fleet.stats.ticks}", partial(_live, soak, quiet))
+            what = f"fleet {number}, from tick {soak.fleet.stats.ticks}"
+            tally.judge(what, partial(_live, soak, quiet))
+            # Then they are left alone. Of those who push each other about nobody says when all will have arrived.
+            until = soak.fleet.stats.ticks + (quiet // 4 if soak.collisions else _PATIENCE)
+            alone = True
+            while alone and not tally.wrong:
+                tally.judge(what, partial(soak.leave_alone, min(_AT_ONCE, until - soak.fleet.stats.ticks)))
+                alone = soak.fleet.active > 0 and soak.fleet.stats.ticks < until
+            if soak.fleet.active and not soak.collisions and not tally.wrong:
+                tally.blame(what, f"never arrive: {soak.those_on_their_way()}")
             if tally.wrong:
                 return
         done = sum(soak.fleet.stats.ticks for soak in soaks)
