@@ -214,7 +214,7 @@ class Soak:
         self.demand(bool((home >= (status == 1)).all()), "reached, but not at its goal")
 
     def leave_alone(self, ticks: int) -> None:
-        """Let them walk. When nobody is on the way any more, all are at their goals, or it is true that there is no way."""
+        """Let them walk. When all have come to rest, they are at their goals, or it is true that there is no way."""
         for _ in range(ticks):
             if not self.fleet.active:
                 break
