@@ -1,5 +1,8 @@
 """How Sphinx builds the site, from the pages that `pages.py` has gathered; see `make site`."""
 
+import re
+from typing import Any
+
 from timebound import __version__
 
 project = "timebound"
@@ -18,8 +21,10 @@ autosummary_generate = False  # pages.py makes the pages
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
+maximum_signature_line_length = 80
 add_module_names = False
 toc_object_entries_show_parents = "hide"
+smartquotes = False  # -- begins an option
 myst_heading_anchors = 4
 
 html_theme = "pydata_sphinx_theme"
@@ -34,6 +39,15 @@ html_theme_options = {
     "header_links_before_dropdown": 8,
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 html_sidebars = {"index": [], "gallery": [], "game_loop": []}
+
+
+def setup(app: Any) -> None:
+    """Where a docstring names a page, the site leads there."""
+
+    def linked(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+        lines[:] = [re.sub(r"``docs/(\w+)\.md``", r":doc:`/\1`", line) for line in lines]
+
+    app.connect("autodoc-process-docstring", linked)

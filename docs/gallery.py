@@ -7,6 +7,7 @@ is compiled for them. A new picture is a new function below, with a title and a 
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -142,9 +143,9 @@ def page(folder: Path) -> str:
         make(folder / name)
         title, _, text = inspect.cleandoc(make.__doc__).partition("\n\n")
         title = title.rstrip(".")
-        code = inspect.getsource(make).replace('"""' + make.__doc__ + '"""\n    ', "")
+        code = re.sub(r'    """.*?"""\n', "", inspect.getsource(make), count=1, flags=re.DOTALL)
         parts += [f"## {title}", text, f"![{title}]({folder.name}/{name})"]
-        parts += ["```{code-block} python\n:class: made-by\n" + code.rstrip() + "\n```"]
+        parts += ["```python\n" + code.rstrip() + "\n```"]
     return "\n\n".join(parts) + "\n"
 
 

@@ -12,7 +12,6 @@ import importlib
 import inspect
 import os
 import re
-import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import NamedTuple
 import timebound
 from timebound import cli
 
-__all__ = ["SECTIONS", "command_pages", "gather", "name_pages"]
+__all__ = ["ALONE", "SECTIONS", "TOP", "command_pages", "gather", "name_pages", "texts", "written"]
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -111,9 +110,12 @@ SECTIONS = {
         },
     ),
 }
-# On the landing page these are what sections are, and stand before and after them.
-FIRST = {"game_loop": ("Tutorial", "The game loop: from a NumPy map to 1,000 units in 1 ms.")}
-LAST = {"gallery": ("Gallery", "Pictures, and the code that makes them.")}
+ALONE = {
+    "game_loop": ("Tutorial", "The game loop: from a NumPy map to 1,000 units in 1 ms."),
+    "gallery": ("Gallery", "Pictures, and the code that makes them."),
+}
+TOP = ("game_loop", "how_to", "explanation", "reference", "results", "gallery", "project")
+"""What the landing page leads to: sections, and pages that need none."""
 
 # Where the public names live, and what that is called in the reference.
 ROOMS = {
@@ -149,7 +151,9 @@ def relinked(text: str, page: str, places: dict[Path, str], home: Path) -> str:
             return link[0]
         return f"]({os.path.relpath(place, Path(page).parent)}{mark}{heading})"
 
-    return re.sub(r"\]\(([^()\s:]+)\)", turned, text)
+    text = re.sub(r"\]\(([^()\s:]+)\)", turned, text)
+    # An example's last line is empty, or doctest would take the fence for output.
+    return re.sub(r"^(```python\n.*?)\n+```$", r"\1\n```", text, flags=re.DOTALL | re.MULTILINE)
 
 
 # ------------------------------------------------------------------------------------------------ public names
@@ -164,7 +168,10 @@ def name_pages() -> dict[str, str]:
         room = f"{home}..".split(".")[1]
         groups.setdefault(ROOMS.get(room, "The package"), []).append(name)
     titles = [title for title in dict.fromkeys([*ROOMS.values(), *groups]) if title in groups]
-    listing = [_title("Public names"), "``import timebound as tb`` gives all of them. What is not here is not promised."]
+    listing = [
+        _title("Public names"),
+        "``import timebound as tb`` gives all of them. What is not here is not promised.",
+    ]
     pages: dict[str, list[str]] = {}
     for title in titles:
         summary = "\n".join(f"~timebound.{name}" for name in groups[title])
@@ -176,7 +183,9 @@ def name_pages() -> dict[str, str]:
     made = {"names/index.rst": "\n\n".join([*listing, tree]) + "\n"}
     for page, names in pages.items():
         body = [_title(" and ".join(names)), ".. currentmodule:: timebound"]
-        made[f"names/{page}.rst"] = "\n\n".join([*body, *(_entry(name, getattr(timebound, name)) for name in names)]) + "\n"
+        made[f"names/{page}.rst"] = (
+            "\n\n".join([*body, *(_entry(name, getattr(timebound, name)) for name in names)]) + "\n"
+        )
     return made
 
 
@@ -245,7 +254,9 @@ def _command(parser: argparse.ArgumentParser, line: str) -> list[str]:
 
 def _help(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
     words = formatter._expand_help(action) if action.help else ""
-    return _plain("; ".join(filter(None, [words, "must be given" if action.required and action.option_strings else ""])))
+    return _plain(
+        "; ".join(filter(None, [words, "must be given" if action.required and action.option_strings else ""]))
+    )
 
 
 def _examples(parser: argparse.ArgumentParser) -> str:
@@ -254,7 +265,10 @@ def _examples(parser: argparse.ArgumentParser) -> str:
     for block in re.split(r"\n\n", parser.epilog or ""):
         first, _, rest = block.partition("\n")
         if rest and all(line.startswith("  ") for line in rest.split("\n")):
-            parts += [f".. rubric:: {_plain(first.rstrip(':').capitalize())}", ".. code-block:: console\n\n" + _indented(textwrap.dedent(rest))]
+            parts += [
+                f".. rubric:: {_plain(first.rstrip(':').capitalize())}",
+                ".. code-block:: console\n\n" + _indented(textwrap.dedent(rest)),
+            ]
         elif block:
             parts.append(_plain(block))
     return "\n\n".join(parts)
@@ -272,8 +286,11 @@ def _indented(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in which no sign means anything to reST."""
-    return re.sub(r"([*`|_\\<])", r"\\\1", text)
+    """Text in which no sign means anything to reST, but for the name of a page, which becomes a link to it."""
+    parts = re.split(r"docs/(\w+)\.md", text)
+    parts[::2] = [re.sub(r"([*`|_\\<])", r"\\\1", part) for part in parts[::2]]
+    parts[1::2] = [f":doc:`/{page}`" for page in parts[1::2]]
+    return "".join(parts)
 
 
 def listed(entries: dict[str, tuple[str, str]]) -> str:
@@ -287,26 +304,30 @@ def listed(entries: dict[str, tuple[str, str]]) -> str:
     return "\n".join(["```{container} cards", *cards, "```", "", "```{toctree}", ":hidden:", "", *tree, "```", ""])
 
 
-def gather(folder: Path) -> None:
-    """Write all pages of the site, the pictures of the gallery among them, into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+def texts() -> dict[str, str]:
+    """All pages of the site but the gallery, by their files: those that were written, and those that are made."""
     pages = written()
     places = {path: name for name, path in pages.items()}
-    texts = {
-        name: relinked(path.read_text(encoding="utf-8"), name, places, path.parent) for name, path in pages.items()
-    }
-    sections = {name: (section.title, section.purpose) for name, section in SECTIONS.items()}
-    texts["index.md"] += "\n## Where to go\n\n" + listed(FIRST | sections | LAST)
+    made = {name: relinked(path.read_text(encoding="utf-8"), name, places, path.parent) for name, path in pages.items()}
+    top = {name: ALONE[name] if name in ALONE else SECTIONS[name][:2] for name in TOP}
+    made["index.md"] += "\n![A crowd on its way](pictures/crowd.gif)\n\n## Where to go\n\n" + listed(top)
     for name, section in SECTIONS.items():
-        texts[f"{name}.md"] = f"# {section.title}\n\n{section.purpose}\n\n{listed(section.pages)}"
-    texts |= name_pages() | command_pages()
-    for figure in [*HERE.rglob("*.svg"), *HERE.rglob("*.png")]:
-        place = folder / figure.relative_to(HERE)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(figure, place)
+        made[f"{name}.md"] = f"# {section.title}\n\n{section.purpose}\n\n{listed(section.pages)}"
+    return made | name_pages() | command_pages()
+
+
+def gather(folder: Path) -> None:
+    """Write all pages of the site, with their figures and the pictures of the gallery, into a folder."""
+    pages = texts()
     sys.path.insert(0, str(HERE))
-    texts["gallery.md"] = importlib.import_module("gallery").page(folder / "pictures")
-    for name, text in texts.items():
+    pages["gallery.md"] = importlib.import_module("gallery").page(folder / "pictures")
+    for figure in HERE.rglob("*.svg"):
+        # The theme gives figures a light ground, also where everything else is dark; so their letters are dark.
+        light = re.sub(
+            r"@media \(prefers-color-scheme:dark\)\{[^{}]*\{[^{}]*\}\}", "", figure.read_text(encoding="utf-8")
+        )
+        pages[str(figure.relative_to(HERE))] = light
+    for name, text in pages.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
