@@ -238,8 +238,6 @@ def _command(parser: argparse.ArgumentParser, line: str) -> list[str]:
     for group in parser._action_groups:
         actions = [one for one in group._group_actions if not isinstance(one, argparse._SubParsersAction)]
         actions = [one for one in actions if one.dest != "help" and one.help != argparse.SUPPRESS]
-        if not actions:
-            continue
         if group.title not in ("positional arguments", "options", "optional arguments"):
             parts += [f".. rubric:: {_plain(group.title or '')}", _plain(group.description or "")]
         for action in actions:
