@@ -36,6 +36,7 @@ html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
     "show_prev_next": False,
+    "show_toc_level": 2,
     "header_links_before_dropdown": 8,
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
