@@ -3,11 +3,12 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
+SITE := $(VENV)/.site
 LOWEST := .venv-lowest
 # The MovingAI maps, if they lie beside the project.
 export TIMEBOUND_MAPS ?= $(abspath $(wildcard ../shared/movingai))
 
-.PHONY: demo test lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs bench deadlines fuzz lowest lowest-smoke clean help
+.PHONY: demo test lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs site bench deadlines fuzz lowest lowest-smoke clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -77,6 +78,17 @@ doctest: $(STAMP)  ## The examples in the docstrings
 
 docs: $(STAMP)  ## The examples in the documentation (the README's own is among the tests)
 	$(PY) -m pytest --doctest-glob='*.md' docs
+
+$(SITE): pyproject.toml | $(PY)
+	$(PY) -m pip install --quiet -e '.[docs]'
+	touch $(SITE)
+
+# Kernels are imported for their docstrings and draw small pictures: nothing need be compiled for that.
+site: $(SITE)  ## The documentation as web pages, in out/site; a warning is an error
+	rm -rf out/site out/site-pages
+	NUMBA_DISABLE_JIT=1 $(PY) docs/pages.py out/site-pages
+	NUMBA_DISABLE_JIT=1 $(PY) -m sphinx -W --keep-going --nitpicky -q -c docs -d out/site-pages/.doctrees out/site-pages out/site
+	@echo 'the site: out/site/index.html'
 
 bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 20 minutes
 	$(PY) -m pip install --quiet -e '.[bench]'

@@ -20,7 +20,7 @@ from ..errors import Error
 from .output import INTERRUPTED, MISTAKE, SOLVED, last_words, note
 from .parser import Nothing, Parser
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "command_line", "main"]
 
 COMMANDS = (
     "solve",
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: list[str]) -> int:
-    parser = _parser()
+    parser = command_line()
     # A place such as -1,5 is wrong, but it is a place and not an option: a blank before it tells argparse so.
     argv = [f" {word}" if re.match(r"-\d+,", word) else word for word in argv]
     try:
@@ -86,7 +86,8 @@ def _run(argv: list[str]) -> int:
     return _interruptible(lambda: options.function(options))
 
 
-def _parser() -> Parser:
+def command_line() -> Parser:
+    """The parser of all commands; the documentation of each is made of it."""
     top = Parser(
         prog="timebound",
         description="Real-time heuristic search: agents that act every tick and plan only a\n"
