@@ -214,7 +214,7 @@ class Soak:
         self.demand(bool((home >= (status == 1)).all()), "reached, but not at its goal")
 
     def hopeful(self) -> list[int]:
-        """Those on their way who have a way. Others may take as long to learn that they have none as the map is large."""
+        """Those on their way who have a way; others may take very long to learn that they have none."""
         parts = ndimage.label(self.free)[0]
         status = self.fleet.statuses
         return [k for k, goal in self.goal.items() if status[k] == 0 and parts[self.at[k]] == parts[goal] != 0]
