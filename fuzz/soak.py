@@ -266,7 +266,7 @@ def fuzz(tally: Tally, random: np.random.Generator, count: int) -> None:
         (False, 1, {"frame_ms": 0.5}),
     )
     soaks = [Soak(np.random.default_rng(random.integers(2**62)), *frame) for frame in frames]
-    early, done = 0.0, 0
+    early, done, tenths = 0.0, 0, 1
     quiet = min(_QUIET, max(1, count // 20))
     while done < count:
         for number, soak in enumerate(soaks):
@@ -286,7 +286,9 @@ def fuzz(tally: Tally, random: np.random.Generator, count: int) -> None:
         tally.moves = sum(soak.moves for soak in soaks)
         if not early and done > count / 3:
             early = resident()
+        if done >= tenths * count / 10:
+            print(f"soak: {done:,} ticks, {resident():.0f} MB", file=sys.stderr, flush=True)
+            tenths = 10 * done // count + 1
     late = resident()
-    print(f"soak: {done:,} ticks; {early:.0f} MB after a third, {late:.0f} MB at the end", file=sys.stderr)
     if late > early * (1 + _PERCENT / 100) + _GROWTH:
         tally.blame("memory", f"{early:.1f} MB after a third of the ticks, {late:.1f} MB at the end")

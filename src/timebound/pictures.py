@@ -8,7 +8,7 @@ apart; where they run out, lines are dashed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from .errors import Error, MoveError, WorldError, at_least
 if TYPE_CHECKING:
     from .worlds.grid import Grid
 
-__all__ = ["draw", "draw_crowd", "draw_film", "draw_regions", "require", "save", "save_film", "scatter"]
+__all__ = ["draw", "draw_crowd", "draw_film", "draw_panels", "draw_regions", "require", "save", "save_film", "scatter"]
 
 WALL = (58, 61, 68)
 FREE = (246, 245, 241)
@@ -38,6 +38,7 @@ UNIT = (20, 33, 61)
 BUSY = (230, 130, 40)  # where most have been
 _CROWDED = ((58, 134, 255), (32, 90, 200), (22, 60, 150), UNIT)  # one unit in a pixel, two, four, eight or more
 _DASHES = ((1.0, 0.0), (2.5, 1.5), (1.0, 1.0))  # drawn and left out, in line widths
+_LONG = 5_000  # moves of a walk that are drawn one after the other
 _FINE = 2  # how much larger everything is drawn at first
 
 Box = tuple[float, float, float, float]
@@ -88,7 +89,7 @@ def draw(
 
     for k, (_, path) in enumerate(named.items()):
         wide = thin + 2.0 * _FINE * min(len(named) - 1 - k, 5)
-        _line(pen, [spot(point) for point in path], _style(k), wide)
+        _walk(pen, path, spot, _style(k), wide)
     reach = max(8.0, min(zoom * 0.4, size / 60)) * _FINE
     for mark, hollow in ((start, False), (goal, True)):
         if mark is not None:
@@ -101,6 +102,43 @@ def draw(
     whole = Image.new("RGB", (max(width, strip.width), height + strip.height), PAPER)
     whole.paste(picture, ((whole.width - width) // 2, 0))
     whole.paste(strip, (0, height))
+    return whole
+
+
+def draw_panels(
+    world: Grid, panels: Sequence[tuple[str, str, Any]], *, start: Any, goal: Any, columns: int = 3, size: int = 520
+) -> Any:
+    """The same map side by side, ``columns`` in a row: each with a title, a line of words, and one path in its colour.
+
+    Each map's longer side is about ``size`` pixels.
+    """
+    Image, ImageDraw, _ = require()
+    margin, head = 14, 54
+    maps = []
+    for k, (_, _, path) in enumerate(panels):
+        width, height, zoom = _scaled(world, size)
+        way = Image.Resampling.NEAREST if zoom >= 1 else Image.Resampling.BOX
+        canvas = Image.fromarray(_ground(world)).resize((width * _FINE, height * _FINE), way)
+        pen = ImageDraw.Draw(canvas)
+        down, right = height * _FINE / world.shape[0], width * _FINE / world.shape[1]
+
+        def spot(point: Any, down: float = down, right: float = right) -> tuple[float, float]:
+            return (float(point[1]) + 0.5) * right, (float(point[0]) + 0.5) * down
+
+        _walk(pen, np.asarray(path).reshape(-1, 2), spot, (COLOURS[k % len(COLOURS)], _DASHES[0]), 3.5 * _FINE)
+        for mark, hollow in ((start, False), (goal, True)):
+            _mark(pen, spot(mark), 6.0 * _FINE, hollow)
+        maps.append(canvas.resize((width, height), Image.Resampling.BOX))
+    wide, high = maps[0].width + margin, maps[0].height + head
+    rows = -(-len(panels) // columns)
+    whole = Image.new("RGB", (min(columns, len(panels)) * wide + margin, rows * high + margin), PAPER)
+    pen = ImageDraw.Draw(whole)
+    for k, ((title, words, _), picture) in enumerate(zip(panels, maps, strict=True)):
+        x, y = margin + k % columns * wide, k // columns * high
+        pen.rectangle((x, y + 14, x + 14, y + 28), fill=COLOURS[k % len(COLOURS)])
+        pen.text((x + 22, y + 21), title, fill=INK, font=_font(17), anchor="lm")
+        pen.text((x, y + 42), words, fill=INK, font=_font(13), anchor="lm")
+        whole.paste(picture, (x, y + head))
     return whole
 
 
@@ -196,6 +234,22 @@ def _mark(pen: Any, spot: tuple[float, float], reach: float, hollow: bool) -> No
 
 def _style(k: int) -> tuple[tuple[int, int, int], tuple[float, float]]:
     return COLOURS[k % len(COLOURS)], _DASHES[k // len(COLOURS) % len(_DASHES)]
+
+
+def _walk(
+    pen: Any, path: np.ndarray, spot: Callable[[Any], tuple[float, float]], style: tuple[Any, Any], width: float
+) -> None:
+    """Draw a walk. One of many moves is to and fro over the same cells: each of its steps is drawn once, undashed."""
+    if len(path) <= _LONG:
+        _line(pen, [spot(point) for point in path], style, width)
+        return
+    steps = np.sort(np.concatenate([_keys(path[:-1])[:, None], _keys(path[1:])[:, None]], axis=1), axis=1)
+    for here, there in np.unique(steps, axis=0).tolist():
+        pen.line([spot(divmod(here, 1 << 32)), spot(divmod(there, 1 << 32))], fill=style[0], width=max(1, round(width)))
+
+
+def _keys(points: np.ndarray) -> np.ndarray:
+    return np.asarray((points[:, 0].astype(np.int64) << 32) + points[:, 1])
 
 
 def _line(pen: Any, spots: list[tuple[float, float]], style: tuple[Any, tuple[float, float]], width: float) -> None:

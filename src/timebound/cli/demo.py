@@ -7,10 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Error, at_least
-from ..text import printable
+from ..text import printable, some
 from .output import SOLVED, Bar, note, print_json, print_text
 from .parser import add_command, json_option, whole
 from .race import caption
+
+# One of each kind, from a whole search ahead to a look around, with the budget per move.
+RIVALS: dict[str, int | None] = {
+    "a*": None,
+    "tba*": 100,
+    "tb-wa*:weight=3": 100,
+    "k-lrta*": 100,
+    "rtaa*": 100,
+    "lrta*": None,
+}
+MOVES = 100_000  # of a walk; who is not there by then is lost
 
 
 def add_to(commands: Any) -> None:
@@ -19,10 +30,10 @@ def add_to(commands: Any) -> None:
         commands,
         run,
         "demo",
-        "race the algorithms on a generated map and draw their paths",
-        "Make a game-like map, race every algorithm on some problems, print the table\n"
-        "and draw the paths of one problem. The first time it compiles its kernels,\n"
-        "which may take a minute; from then on it takes seconds.",
+        "race six algorithms on a generated map and draw their walks",
+        "Make a game-like map, race six algorithms on some problems, print the table\n"
+        "and draw the walks of one problem side by side. The first time it compiles\n"
+        "its kernels, which may take half a minute; from then on it takes seconds.",
         """\
 examples:
   timebound demo
@@ -43,10 +54,10 @@ def run(options: argparse.Namespace) -> int:
     from .. import pictures
 
     pictures.require()
-    from ..algorithms import REGISTRY
+    from ..algorithms import parse_spec
     from ..atomic import make_folder
     from ..episode import solve
-    from ..lab.experiment import cross
+    from ..lab.experiment import Setting, cross
     from ..lab.race import Race
     from ..lab.summary import format_table, summarise
     from ..lab.tasks import collect
@@ -57,32 +68,30 @@ def run(options: argparse.Namespace) -> int:
     map_path, picture_path = folder / "caves.map", folder / "race.png"
     cells = caves((options.size, options.size), seed=options.seed)
 
-    # IDA* would take hours, and databases must be prepared first.
-    rivals = [algorithm for algorithm in REGISTRY.values() if algorithm.name != "ida*" and not algorithm.database]
-
     def report(step: str, seconds: float, compiled: list[str]) -> None:
         if compiled:
             note(f"compiled {step} in {seconds:.0f} s (once per machine)")
 
     make_folder(folder)
-    note(f"getting {len(rivals)} algorithms ready")
-    warm(report, kinds=["grid"], algorithms=rivals)
+    note(f"getting {len(RIVALS)} algorithms ready")
+    known = {parse_spec(spec).algorithm.name: parse_spec(spec).algorithm for spec in RIVALS}
+    warm(report, kinds=["grid"], algorithms=list(known.values()))
     Grid(cells).save(map_path)
     tasks = collect([map_path], count=options.problems, seed=options.seed)
-    entries = cross([rival.name for rival in rivals if not rival.real_time], [None])
-    entries += cross([rival.name for rival in rivals if rival.real_time], [100])
+    entries = [entry for spec, budget in RIVALS.items() for entry in cross([spec], [budget])]
     with Bar() as bar:
-        race = Race(tasks, entries)
+        race = Race(tasks, entries, Setting(move_limit=MOVES))
         race.get_ready()
         records = race.records(race.run(progress=bar))
     summary = summarise(records)
     world = tasks[0].opened.world
     longest = max(tasks[0].problems, key=lambda problem: problem.optimal or 0.0)
-    paths = {
-        entry.text: solve(world, longest.start, longest.goal, entry.spec, budget=entry.budget).path
-        for entry in entries
-    }  # fmt: skip
-    pictures.save(pictures.draw(world, paths, start=longest.start, goal=longest.goal), picture_path)
+    panels = []
+    for entry in entries:
+        start, goal = longest.start, longest.goal
+        result = solve(world, start, goal, entry.spec, budget=entry.budget, move_limit=MOVES, optimal=longest.optimal)
+        panels.append((_title(entry), _words(result), result.path))
+    pictures.save(pictures.draw_panels(world, panels, start=longest.start, goal=longest.goal), picture_path)
     if options.json:
         files = {"map": str(map_path), "picture": str(picture_path)}
         print_json({**files, "records": records, "summary": summary})
@@ -90,5 +99,18 @@ def run(options: argparse.Namespace) -> int:
         print_text(caption(tasks))
         print_text(format_table(summary))
         print_text(f"the map: {printable(str(map_path))}")
-        print_text(f"the paths of its longest problem: {printable(str(picture_path))}")
+        print_text(f"the walks of its longest problem: {printable(str(picture_path))}")
     return SOLVED
+
+
+def _title(entry: Any) -> str:
+    return entry.text if entry.budget.expansions is None else f"{entry.text}, {entry.budget.expansions} states a move"
+
+
+def _words(result: Any) -> str:
+    """What a walk came to, in one line."""
+    if result.status != "reached":
+        return f"not there after {result.moves:,} moves"
+    cost = f"{result.cost / result.optimal:.2f} times the shortest way" if result.optimal else f"cost {result.cost:.1f}"
+    most = int(result.expansions_per_move.max(initial=0))
+    return f"{cost}, at most {some(most, 'state')} before a move"
