@@ -417,6 +417,8 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["bogus"], ["'bogus'", "solve, bench"]),
         (["--bogus"], ["--bogus"]),
         (["warmup", "--size", "3"], ["--size"]),
+        (["warmup", "--worlds", "moon"], ["moon", "grid, terrain"]),
+        (["warmup", "no-such*"], ["no-such*", "known are"]),
         (["köln"], ["'köln'"]),
     ],
     ids=lambda value: " ".join(value)[:60],
@@ -573,6 +575,23 @@ def test_warmup(capsys):
     assert code == 0
     assert "0 kernels compiled" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_warmup_of_some(capsys):
+    story = json_of(capsys, "warmup", "lrta*:depth=2", "tba*", "--worlds", "grid")
+    steps = [step["step"] for step in story["steps"]]
+    assert {"grid: lrta*", "grid: tba*"} <= set(steps)
+    assert not {"grid: rtaa*", "graph: lrta*"} & set(steps)
+
+
+@pytest.mark.compiled
+def test_warmup_by_two_processes(capsys):
+    """They compile what one would."""
+    steps = {}
+    for jobs in ("1", "2"):
+        story = json_of(capsys, "warmup", "lrta*", "--worlds", "grid, puzzle", "--jobs", jobs)
+        steps[jobs] = sorted(step["step"] for step in story["steps"])
+    assert steps["1"] == steps["2"]
 
 
 @pytest.mark.compiled

@@ -6,17 +6,18 @@ forget one in: what is run is what is compiled, and the algorithms come from the
 
 from __future__ import annotations
 
+import multiprocessing
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from .algorithms import REGISTRY, Algorithm, Spec
+from .algorithms import REGISTRY, Algorithm, Spec, parse_spec
 from .budget import Budget
 from .episode import Agent, solve, validate
-from .errors import SpecError
+from .errors import Error, SpecError
 from .fields import DistanceField
 from .fleet import Fleet
 from .kernels.jit import on_compile
@@ -26,7 +27,7 @@ from .worlds.grid import Grid
 from .worlds.protocol import World
 from .worlds.puzzle import TilePuzzle
 
-__all__ = ["KINDS", "Report", "ready", "warm"]
+__all__ = ["KINDS", "Report", "ready", "warm", "warm_side_by_side"]
 
 Report = Callable[[str, float, list[str]], None]
 """Told after each step: what it was, the seconds it took, and the kernels that had to be compiled."""
@@ -80,10 +81,10 @@ def warm(
     report: Report | None = None,
     *,
     kinds: Iterable[str] = tuple(KINDS),
-    algorithms: Iterable[Algorithm] | None = None,
+    algorithms: Iterable[Algorithm | Spec | str] | None = None,
 ) -> float:
     """Compile and cache every kernel, and return the seconds it took; what is cached already takes almost none."""
-    chosen = list(REGISTRY.values()) if algorithms is None else list(algorithms)
+    chosen = [_spec_of(one) for one in (REGISTRY.values() if algorithms is None else algorithms)]
     begun = time.perf_counter()
     compiled: list[str] = []
     previous = on_compile(lambda name: compiled.append(name.strip()))
@@ -99,7 +100,58 @@ def warm(
     return time.perf_counter() - begun
 
 
-def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str, Callable[[], object]]]:
+# Kinds of worlds that have most of their kernels in common: one process compiles them once, two would do it twice.
+_GROUPS = (("terrain", "steep terrain", "puzzle"), ("grid", "graph"))
+
+
+def warm_side_by_side(
+    report: Report, *, kinds: Sequence[str] = tuple(KINDS), algorithms: Sequence[str] | None = None, jobs: int
+) -> float:
+    """The same by several processes, each for other kinds of worlds; ``algorithms`` are told by their specs."""
+    groups = [group for known in _GROUPS if (group := [kind for kind in known if kind in kinds])]
+    if jobs < 2 or len(groups) < 2:
+        return warm(report, kinds=kinds, algorithms=algorithms)
+    begun = time.perf_counter()
+    context = multiprocessing.get_context("spawn")
+    told: Any = context.SimpleQueue()
+    workers = [context.Process(target=_tell_all, args=(told, group, algorithms), daemon=True) for group in groups]
+    for worker in workers:
+        worker.start()
+    try:
+        left = len(workers)
+        while left:
+            step = told.get()
+            if step is None:
+                left -= 1
+            elif isinstance(step, str):
+                raise Error(step)
+            else:
+                report(*step)
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.join()
+    return time.perf_counter() - begun
+
+
+def _tell_all(told: Any, kinds: Sequence[str], algorithms: Sequence[str] | None) -> None:
+    """What such a process does: every step is told as it is done, None at the end, or what went wrong."""
+    try:
+        warm(lambda *step: told.put(step), kinds=kinds, algorithms=algorithms)
+        told.put(None)
+    except KeyboardInterrupt:
+        pass  # whoever started it was interrupted too
+    except BaseException as problem:
+        told.put(f"a process that compiled kernels has failed: {type(problem).__name__}: {problem}")
+
+
+def _spec_of(algorithm: Algorithm | Spec | str) -> Spec:
+    if isinstance(algorithm, Algorithm):
+        return Spec(algorithm, algorithm.settle({}))
+    return parse_spec(algorithm)
+
+
+def _steps(kinds: list[str], specs: list[Spec]) -> Iterator[tuple[str, Callable[[], object]]]:
     for kind in kinds:
         made: list[tuple[World, Any, Any]] = []
 
@@ -108,9 +160,9 @@ def _steps(kinds: list[str], algorithms: list[Algorithm]) -> Iterator[tuple[str,
 
         yield f"{kind}: build and edit", make
         world, start, goal = made[0]
-        for algorithm in algorithms:
+        for spec in specs:
+            algorithm = spec.algorithm
             if algorithm.refuses is None or algorithm.refuses(world) is None:
-                spec = Spec(algorithm, algorithm.settle({}))
                 for database in (None,) if algorithm.database is None else algorithm.database.empty(world):
                     yield (
                         f"{kind}: {algorithm.name}",

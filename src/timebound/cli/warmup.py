@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..text import some
+from ..errors import SpecError
+from ..text import shown, some
 from .output import SOLVED, paragraph, print_json, print_text
-from .parser import add_command, json_option
+from .parser import add_command, jobs_of, json_option, whole
 
 
 def add_to(commands: Any) -> None:
@@ -16,21 +17,35 @@ def add_to(commands: Any) -> None:
         commands,
         run,
         "warmup",
-        "compile everything now, so that nothing has to wait later",
-        "Compile every algorithm for every kind of world, and keep the result on disk.\n"
-        "This happens by itself at first use; do it ahead of time where the first use\n"
-        "must not wait, such as in a container or before a measurement.",
+        "compile now, so that nothing has to wait later",
+        "Compile algorithms for kinds of worlds, and keep the result on disk: all of\n"
+        "them, or those that are named. This happens by itself at first use; do it\n"
+        "ahead of time where the first use must not wait, such as in a container or\n"
+        "before a measurement.",
         """\
 examples:
   timebound warmup
+  timebound warmup 'tba*' 'lrta*' --worlds grid  only what a game needs
   NUMBA_CACHE_DIR=cache timebound warmup         keep the kernels in a folder""",
     )
+    parser.add_argument("algorithms", nargs="*", metavar="ALGORITHM", help="default: all; see timebound algorithms")
+    parser.add_argument(
+        "--worlds", metavar="KIND[,KIND]", help="grid, terrain, steep terrain, graph, puzzle; default: all"
+    )
+    parser.add_argument("--jobs", type=whole, metavar="N", help="processes; default: all cores, two at most")
     json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..warmup import warm
+    from ..algorithms import parse_spec
+    from ..warmup import KINDS, warm_side_by_side
 
+    kinds = [kind.strip() for kind in options.worlds.split(",")] if options.worlds else list(KINDS)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise SpecError(f"there is no kind of world {shown(kind)}; known are {', '.join(KINDS)}")
+    for spec in options.algorithms:
+        parse_spec(spec)
     steps: list[dict[str, Any]] = []
 
     def report(step: str, seconds: float, compiled: list[str]) -> None:
@@ -39,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
             what = "compiled " + ", ".join(compiled) if compiled else "ready"
             print_text(paragraph(f"{step:<40}{seconds:5.1f} s  ", what), flush=True)
 
-    total = warm(report)
+    total = warm_side_by_side(report, kinds=kinds, algorithms=options.algorithms or None, jobs=jobs_of(options))
     compiled = sum(len(step["compiled"]) for step in steps)
     if options.json:
         print_json({"seconds": total, "compiled": compiled, "steps": steps})
