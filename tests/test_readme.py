@@ -28,10 +28,12 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert blocks
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {"__name__": "__main__"})
-    lines = capsys.readouterr().out.split("\n")
-    assert lines[0].startswith("reached ")
-    assert lines[1].startswith("reached ")
-    assert lines[1].endswith(" True")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "[1] [ 5 95]"
+    for line, spec in zip(lines[1:], ("a*", "tba*", "k-lrta*"), strict=True):
+        assert line.startswith(f"{spec:8} reached ")
+    assert "1.00 times optimal" in lines[1]
+    assert all("at most 50 states" in line or "at most 4" in line for line in lines[2:])
 
 
 def test_the_ratios_follow_from_the_times() -> None:

@@ -26,6 +26,7 @@ from test_agents_under_edits import agents
 from test_interrupts import impatient, record
 from timebound import episode
 from timebound.algorithms import REGISTRY, parse_spec
+from timebound.fleet import _REST as REST
 from timebound.kernels import saving
 from timebound.kernels.native import kind_of
 from timebound.worlds.abstraction import Abstraction
@@ -651,6 +652,8 @@ def test_what_is_loaded_gives_its_arrays_to_its_own_pool(way: str) -> None:
     other = WAYS[way](fleet)
     assert (world.spare.made, other.world.spare.made) == (2, 2)
     while other.active:
+        other.tick()
+    for _ in range(REST + 1):
         other.tick()
     assert len(other.world.spare) == 2
     assert not world.spare

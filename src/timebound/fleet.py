@@ -795,7 +795,7 @@ class Fleet(Savable):
 
         def go(tools: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
             clock, trail, spent = tools
-            return crew.run(*who, trail, spent, *seen, clock, self._frame)
+            return int(crew.run(*who, trail, spent, *seen, clock, self._frame))
 
         if self._pool is None or last - first < _FEW:
             return go(self._tools[0])
