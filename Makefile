@@ -16,15 +16,14 @@ help:  ## What can be made
 $(PY):
 	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "timebound needs Python 3.11 or newer")'
 	python3 -m venv $(VENV)
-	$(PY) -m pip install --quiet --upgrade pip
 
 $(STAMP): pyproject.toml | $(PY)
-	$(PY) -m pip install --quiet -e '.[dev]'
+	$(PY) -m pip install --quiet --no-compile -e '.[dev]'
 	touch $(STAMP) $(DEMO)
 
 # The demo needs little, and is a first look: it should not wait for test tools.
 $(DEMO): pyproject.toml | $(PY)
-	$(PY) -m pip install --quiet -e '.[images]'
+	$(PY) -m pip install --quiet --no-compile -e '.[images]'
 	touch $(DEMO)
 
 demo: $(DEMO)  ## Race the searches on a generated map and draw their paths

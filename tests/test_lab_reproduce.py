@@ -168,8 +168,9 @@ def test_a_cluster_that_loses_a_worker() -> None:
     assert same(found) == same(expected)
 
 
-def test_a_cluster_that_is_not_there() -> None:
+def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
+    monkeypatch.setattr(workers, "_PATIENCE", "1s")
     with pytest.raises(tb.Error, match="no Dask scheduler at tcp://127"):
         list(workers.on_dask(run_chunk, [], "tcp://127.0.0.1:1", 1))
 

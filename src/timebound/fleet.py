@@ -218,7 +218,8 @@ class Fleet(Savable):
     one, and then the same calls give the same moves on any machine, with any number of threads. Each agent on its way
     has an equal share of it (``priority`` times that), and makes one move per tick. Where the frame is too small for
     all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, one that
-    may expand u states in a tick is served at least every ``ceil(W u / E) + c`` ticks of E expansions.
+    may expand u states in a tick is served at least every ``ceil(W u / F) + c`` ticks of E expansions, where F is the
+    larger of u and E - u + 1: what is left of a frame may be too little for the next one.
 
     With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
     ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.

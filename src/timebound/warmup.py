@@ -170,6 +170,7 @@ def _steps(kinds: list[str], specs: list[Spec]) -> Iterator[tuple[str, Callable[
                     )
         if world.undirected and world.table != "hashed":
             yield f"{kind}: distance field", lambda: _field(world, start, goal)  # noqa: B023
+        if kind == "grid":  # where games are; elsewhere it is compiled when it is wanted
             yield f"{kind}: units that keep apart", lambda: _crowd(world, start, goal)  # noqa: B023
         yield f"{kind}: check and draw problems", lambda: _rest(world, start, goal)  # noqa: B023
 

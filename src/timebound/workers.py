@@ -11,6 +11,7 @@ from .errors import Error
 
 __all__ = ["Progress", "on_dask", "on_threads", "scheduler"]
 
+_PATIENCE = "10s"  # until a scheduler must have answered
 _NO_DASK = "running on a cluster needs Dask: pip install 'timebound[dask]'"
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ def on_dask(work: Callable[..., R], todo: Sequence[T], address: str, jobs: int, 
         raise Error(_NO_DASK) from None
     with scheduler(address, jobs) as reachable:
         try:
-            client = Client(reachable, timeout="10s")
+            client = Client(reachable, timeout=_PATIENCE)
         except (OSError, ValueError) as problem:
             raise Error(f"there is no Dask scheduler at {address}: {problem}") from None
         try:
