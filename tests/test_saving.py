@@ -424,7 +424,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "824bde0291a99ac3"
+LAYOUT = "a163a1df340c5265"
 
 
 @pytest.mark.compiled
