@@ -259,9 +259,7 @@ class DistanceField:
             for number, layer in enumerate(self._layers):
                 asked = found == UNKNOWN
                 layer.steps(states, found)
-                if (
-                    number
-                ):  # an older field, for other goals: it tells steps, but neither arrivals nor that there is no way
+                if number:  # it is for older goals: of who has arrived, or has no way, it knows nothing
                     found[asked & (found < 0)] = UNKNOWN
         return found
 

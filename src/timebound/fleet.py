@@ -792,7 +792,7 @@ class Fleet(Savable):
         turn[0], turn[1] = first, last
         noted[0] = 0
         who = *crew.rows, self._seats, self._episodes, order, turn
-        seen = self._points, self._moved, noted
+        seen = *self._seen, noted
 
         def go(tools: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
             clock, trail, spent = tools
@@ -938,8 +938,8 @@ class Fleet(Savable):
         there = self._episodes["goal"][names] if goals is None else np.array(goals, np.int64)
         self._hear_of_edits()
         crews = self._episodes["crew"][names]
-        walking = (self._episodes["status"][names] == loop.ACTIVE) | (crews != -1)
-        for number in np.unique(crews[walking & (crews < -1)]).tolist():
+        walking = crews != -1  # or at rest
+        for number in np.unique(crews[crews < -1]).tolist():
             mine = np.flatnonzero(crews == number)
             if places is None:
                 walking[mine] = self._send_herd(number, names[mine], there[mine])

@@ -54,7 +54,6 @@ def run(options: argparse.Namespace) -> int:
     from .. import pictures
 
     pictures.require()
-    from ..algorithms import parse_spec
     from ..atomic import make_folder
     from ..episode import solve
     from ..lab.experiment import Setting, cross
@@ -74,8 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
     make_folder(folder)
     note(f"getting {len(RIVALS)} algorithms ready")
-    known = {parse_spec(spec).algorithm.name: parse_spec(spec).algorithm for spec in RIVALS}
-    warm(report, kinds=["grid"], algorithms=list(known.values()))
+    warm(report, kinds=["grid"], algorithms=RIVALS)
     Grid(cells).save(map_path)
     tasks = collect([map_path], count=options.problems, seed=options.seed)
     entries = [entry for spec, budget in RIVALS.items() for entry in cross([spec], [budget])]

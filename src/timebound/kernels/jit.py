@@ -91,6 +91,7 @@ except (ImportError, AttributeError) as _problem:
     raise _unfit(_problem) from _problem
 
 __all__ = [
+    "CACHE_LINE",
     "at",
     "busy_ns",
     "entry_of",
@@ -112,6 +113,8 @@ __all__ = [
     "sources_digest",
     "typed",
 ]
+
+CACHE_LINE = 64  # bytes of a line of the processor's cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -580,9 +583,6 @@ def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Any
     return context.get_dummy_value()
 
 
-_LINE = 64  # bytes of a line of the processor's cache
-
-
 def _emit_hints(builder: Any, address: Any, size: int) -> None:
     """So many bytes from an address on will be read soon."""
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -590,7 +590,7 @@ def _emit_hints(builder: Any, address: Any, size: int) -> None:
     hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
     read, keep, data_cache = number(0), number(3), number(1)
     begin = builder.bitcast(address, byte)
-    for offset in range(0, size, _LINE):
+    for offset in range(0, size, CACHE_LINE):
         builder.call(hint, [builder.gep(begin, [number(offset)]), read, keep, data_cache])
 
 
@@ -602,15 +602,21 @@ def _type_of_foresee(context: Any) -> Callable[..., Any]:
 @lower_builtin(foresee, types.Array, types.Integer)
 def _emit_foresee(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     of = signature.args[0]
-    array = context.make_array(of)(context, builder, args[0])
-    row = context.cast(builder, args[1], signature.args[1], types.int64)
     if of.ndim == 1:
-        _emit_hints(builder, builder.gep(array.data, [row]), context.get_abi_sizeof(context.get_data_type(of.dtype)))
+        size = context.get_abi_sizeof(context.get_data_type(of.dtype))
     else:
-        width = cgutils.unpack_tuple(builder, array.shape)[1]
-        # How wide a row is, is not known here; of a wide one the processor then guesses the rest.
-        _emit_hints(builder, builder.gep(array.data, [builder.mul(row, width)]), 4 * _LINE)
+        size = 4 * CACHE_LINE  # how wide a row is, is not known here; of a wide one the processor then guesses the rest
+    _emit_hints(builder, _begin_of_row(context, builder, signature.args, args), size)
     return context.get_dummy_value()
+
+
+def _begin_of_row(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
+    """The address of an array's row: ``kinds`` and ``values`` are those of the array and of the row's number."""
+    array = context.make_array(kinds[0])(context, builder, values[0])
+    row = context.cast(builder, values[1], kinds[1], types.int64)
+    for width in cgutils.unpack_tuple(builder, array.shape)[1:]:
+        row = builder.mul(row, width)
+    return builder.gep(array.data, [row])
 
 
 @type_callable(foresee_arrays)
@@ -620,10 +626,7 @@ def _type_of_foresee_arrays(context: Any) -> Callable[..., Any]:
 
 @lower_builtin(foresee_arrays, types.TypeRef, types.Array, types.Integer)
 def _emit_foresee_arrays(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    kind, rows, row = signature.args
-    array = context.make_array(rows)(context, builder, args[1])
-    width = cgutils.unpack_tuple(builder, array.shape)[1]
-    begin = builder.gep(array.data, [builder.mul(context.cast(builder, args[2], row, types.int64), width)])
+    begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
     place = 0
 
     def tell(of: Any) -> None:
@@ -638,7 +641,7 @@ def _emit_foresee_arrays(context: Any, builder: Any, signature: Any, args: Any) 
             _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size)
         place += 1 + getattr(of, "ndim", 0)
 
-    tell(kind.instance_type)
+    tell(signature.args[0].instance_type)
     return context.get_dummy_value()
 
 
@@ -661,10 +664,7 @@ def _type_of_load(context: Any) -> Callable[..., Any]:
 
 @lower_builtin(load, types.TypeRef, types.Array, types.Integer)
 def _emit_load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    kind, rows, row = signature.args
-    array = context.make_array(rows)(context, builder, args[1])
-    width = cgutils.unpack_tuple(builder, array.shape)[1]
-    begin = builder.gep(array.data, [builder.mul(context.cast(builder, args[2], row, types.int64), width)])
+    begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
     number = ir.IntType(64)
     places = iter(range(1 << 20))
 
@@ -693,7 +693,7 @@ def _emit_load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         made.shape, made.strides = cgutils.pack_array(builder, shape), cgutils.pack_array(builder, strides)
         return made._getvalue()
 
-    return value(kind.instance_type)
+    return value(signature.args[0].instance_type)
 
 
 @type_callable(seize)

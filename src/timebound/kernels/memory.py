@@ -20,13 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .jit import generic
+from .jit import CACHE_LINE, generic
 
 __all__ = ["NOTHING", "Index", "Neighbours", "Part", "Piece", "Room", "lacks_room", "reserved", "zeros"]
 
 _SMALL = 1 << 15  # bytes; below this nobody would use a page of its own
 _HUGE = 1 << 21  # bytes of a huge page
-_LINE = 64  # bytes; arrays begin where a line of the processor's cache does
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
@@ -73,7 +72,7 @@ class Neighbours:
     @contextmanager
     def together(self) -> Iterator[None]:
         """What this thread makes with ``zeros`` meanwhile lies side by side."""
-        self._used = -(-self._used // _LINE) * _LINE
+        self._used = -(-self._used // CACHE_LINE) * CACHE_LINE
         before, _here.open = getattr(_here, "open", None), self
         try:
             yield
@@ -156,7 +155,7 @@ class Room:
     def __init__(self, parts: Sequence[Part]) -> None:
         self._begins = [0]
         for part in parts:
-            self._begins.append(self._begins[-1] + (part.size + _LINE - 1) // _LINE * _LINE)
+            self._begins.append(self._begins[-1] + (part.size + CACHE_LINE - 1) // CACHE_LINE * CACHE_LINE)
         self._pages = pages = _small_pages(self._begins[-1])
         self.arrays = [
             np.zeros(part.shape, part.dtype) if pages is None else np.ndarray(part.shape, part.dtype, pages, begin)
