@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 # The MovingAI maps, if they lie beside the project.
 export TIMEBOUND_MAPS ?= $(abspath $(wildcard ../shared/movingai))
 
-.PHONY: demo test lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs site bench deadlines fuzz lowest lowest-smoke clean help
+.PHONY: demo test lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs site wheel bench deadlines fuzz lowest lowest-smoke clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -88,6 +88,11 @@ site: $(SITE)  ## The documentation as web pages, in out/site; a warning is an e
 	NUMBA_DISABLE_JIT=1 $(PY) docs/pages.py out/site-pages
 	NUMBA_DISABLE_JIT=1 $(PY) -m sphinx -W --keep-going --nitpicky -q -c docs -d out/site-pages/.doctrees out/site-pages out/site
 	@echo 'the site: out/site/index.html'
+
+# What was compiled before an interruption is not compiled again. NUMBA_CACHE_DIR is set by the script.
+wheel: $(STAMP)  ## A wheel for this Python with compiled kernels inside, a pure one and the sources, in dist; minutes
+	$(PY) -m pip install --quiet hatchling
+	$(PY) .ci/wheel.py
 
 bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 20 minutes
 	$(PY) -m pip install --quiet -e '.[bench]'
