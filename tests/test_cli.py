@@ -585,11 +585,12 @@ def test_warmup_of_some(capsys):
 
 
 @pytest.mark.compiled
-def test_warmup_by_two_processes(capsys):
-    """They compile what one would."""
+@pytest.mark.parametrize("worlds", ["grid, puzzle", "grid"])
+def test_warmup_by_two_processes(worlds, capsys):
+    """They do what one would, and nothing twice."""
     steps = {}
     for jobs in ("1", "2"):
-        story = json_of(capsys, "warmup", "lrta*", "--worlds", "grid, puzzle", "--jobs", jobs)
+        story = json_of(capsys, "warmup", "lrta*", "ida*", "--worlds", worlds, "--jobs", jobs)
         steps[jobs] = sorted(step["step"] for step in story["steps"])
     assert steps["1"] == steps["2"]
 

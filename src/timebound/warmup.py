@@ -33,6 +33,7 @@ Report = Callable[[str, float, list[str]], None]
 """Told after each step: what it was, the seconds it took, and the kernels that had to be compiled."""
 
 _SIDE = 6
+_BUILD = "build and edit"
 
 
 def _grid() -> tuple[World, Any, Any]:
@@ -82,18 +83,25 @@ def warm(
     *,
     kinds: Iterable[str] = tuple(KINDS),
     algorithms: Iterable[Algorithm | Spec | str] | None = None,
+    mine: Callable[[int], bool] = lambda number: True,
 ) -> float:
-    """Compile and cache every kernel, and return the seconds it took; what is cached already takes almost none."""
+    """Compile and cache every kernel, and return the seconds it took; what is cached already takes almost none.
+
+    Steps that are not ``mine``, by their number, are left to another process; but each needs the worlds.
+    """
     chosen = [_spec_of(one) for one in (REGISTRY.values() if algorithms is None else algorithms)]
     begun = time.perf_counter()
     compiled: list[str] = []
     previous = on_compile(lambda name: compiled.append(name.strip()))
     try:
-        for label, step in _steps(list(kinds), chosen):
+        for number, (label, step) in enumerate(_steps(list(kinds), chosen)):
+            taken = mine(number)
+            if not taken and not label.endswith(_BUILD):
+                continue
             compiled.clear()
             before = time.perf_counter()
             step()
-            if report is not None:
+            if taken and report is not None:
                 report(label, time.perf_counter() - before, list(compiled))
     finally:
         on_compile(previous)
@@ -107,14 +115,22 @@ _GROUPS = (("terrain", "steep terrain", "puzzle"), ("grid", "graph"))
 def warm_side_by_side(
     report: Report, *, kinds: Sequence[str] = tuple(KINDS), algorithms: Sequence[str] | None = None, jobs: int
 ) -> float:
-    """The same by several processes, each for other kinds of worlds; ``algorithms`` are told by their specs."""
+    """The same by several processes; ``algorithms`` are told by their specs.
+
+    Each has other kinds of worlds. For a single kind, two take its steps in turns.
+    """
     groups = [group for known in _GROUPS if (group := [kind for kind in known if kind in kinds])]
-    if jobs < 2 or len(groups) < 2:
+    alone = len(groups) == 1 and len(groups[0]) == 1
+    if jobs < 2 or (len(groups) < 2 and not alone):
         return warm(report, kinds=kinds, algorithms=algorithms)
     begun = time.perf_counter()
     context = multiprocessing.get_context("spawn")
     told: Any = context.SimpleQueue()
-    workers = [context.Process(target=_tell_all, args=(told, group, algorithms), daemon=True) for group in groups]
+    shared: Any = context.Value("q", 0) if alone else None
+    workers = [
+        context.Process(target=_tell_all, args=(told, group, algorithms, shared), daemon=True)
+        for group in (groups * 2 if alone else groups)
+    ]
     for worker in workers:
         worker.start()
     try:
@@ -134,10 +150,23 @@ def warm_side_by_side(
     return time.perf_counter() - begun
 
 
-def _tell_all(told: Any, kinds: Sequence[str], algorithms: Sequence[str] | None) -> None:
-    """What such a process does: every step is told as it is done, None at the end, or what went wrong."""
+def _tell_all(told: Any, kinds: Sequence[str], algorithms: Sequence[str] | None, shared: Any = None) -> None:
+    """What such a process does: every step is told as it is done, None at the end, or what went wrong.
+
+    ``shared`` is the number of steps that have been taken, where several take them in turns.
+    """
+
+    def mine(number: int) -> bool:
+        if shared is None:
+            return True
+        with shared.get_lock():
+            if number < shared.value:
+                return False
+            shared.value = number + 1
+            return True
+
     try:
-        warm(lambda *step: told.put(step), kinds=kinds, algorithms=algorithms)
+        warm(lambda *step: told.put(step), kinds=kinds, algorithms=algorithms, mine=mine)
         told.put(None)
     except KeyboardInterrupt:
         pass  # whoever started it was interrupted too
@@ -158,7 +187,7 @@ def _steps(kinds: list[str], specs: list[Spec]) -> Iterator[tuple[str, Callable[
         def make(kind: str = kind, made: list[tuple[World, Any, Any]] = made) -> None:
             made.append(KINDS[kind]())
 
-        yield f"{kind}: build and edit", make
+        yield f"{kind}: {_BUILD}", make
         world, start, goal = made[0]
         for spec in specs:
             algorithm = spec.algorithm
