@@ -51,8 +51,9 @@ kernels-1: $(STAMP)
 kernels-2: $(STAMP)
 	$(KERNELS) grid graph
 
-# Each run of the tests leaves the lines that it saw in a file of its own. Without the JIT a tracer would double the time.
-PYTEST_COMPILED := $(PY) -m pytest --cov=timebound --cov-report= --doctest-modules --doctest-glob='*.md' -m 'not once'
+# Each run of the tests leaves the lines that it saw in a file of its own: marks in the code, for a tracer takes long.
+PYTEST_MARKED := PYTHONPATH=$(CURDIR)/tests $(PY) -m pytest -p line_marks
+PYTEST_COMPILED := $(PYTEST_MARKED) --doctest-modules --doctest-glob='*.md' -m 'not once'
 compiled: compiled-1 compiled-2  ## All examples, and the tests but for those in which no kernel plays a part
 
 compiled-1: $(STAMP) $(AHEAD)
@@ -62,8 +63,7 @@ compiled-2: $(STAMP) $(AHEAD)
 	COVERAGE_FILE=.coverage.compiled-2 $(PYTEST_COMPILED) $(filter-out $(wildcard tests/test_[a-p]*.py),$(wildcard tests/test_*.py))
 
 interpreted: $(STAMP)  ## The tests with the JIT off, which sees inside the kernels; but for those that only call them
-	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 PYTHONPATH=$(CURDIR)/tests \
-		$(PY) -m pytest -p line_marks -m 'not compiled' tests
+	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(PYTEST_MARKED) -m 'not compiled' tests
 
 coverage: interpreted compiled  ## Both runs of the tests, and which lines neither of them saw
 	$(PY) -m coverage combine --quiet --keep .coverage.interpreted .coverage.compiled-1 .coverage.compiled-2

@@ -40,12 +40,12 @@ import numpy as np
 from ..kernels.climbing import ARRIVED, CLIMBING, climb_on, start_climb, way_between
 from ..kernels.coverage_records import CoverageQuery, CoverageRecords
 from ..kernels.edits import LogView
-from ..kernels.heuristic_values import LearnedValues
+from ..kernels.heuristic_values import LearnedValues, foresee_around
 from ..kernels.jit import inlined, now_ns
 from ..kernels.kd_tree import Nearest
 from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, VALUES, change_goal, hopeless, must_forget, update
-from ..kernels.loop import AT_ONCE, NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
+from ..kernels.loop import AT_ONCE, NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, foresee_tables, one_step, retarget
 from ..kernels.memory import lacks_room
 from ..kernels.subgoal_records import SubgoalRecords, most_similar, next_check, subgoal_at
 from ..kernels.ticks import stride, tired
@@ -113,6 +113,11 @@ def _decide(algorithm, world, s, tick):
     if used >= tick.limit:
         return 0
     return lrta_star(algorithm, world, query, look, counts, s)
+
+
+@foresee_tables.on(NearestNeighbours)
+def _foresee(algorithm, world, s):
+    foresee_around(world, algorithm.values, s)
 
 
 @retarget.on(NearestNeighbours)

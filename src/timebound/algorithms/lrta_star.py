@@ -35,12 +35,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.edits import LogView
-from ..kernels.heuristic_values import LearnedValues, learned
+from ..kernels.heuristic_values import LearnedValues, foresee_around, learned
 from ..kernels.jit import inlined
 from ..kernels.layout import GROW, INFINITE, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import SPACE, abandoned, drop_lookahead, hopeless, lacks, mini_min, redirect, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, foresee_tables, one_step, retarget
 from ..kernels.memory import zeros
 from ..kernels.saving import keeps
 from ..kernels.ticks import Tick
@@ -139,6 +139,11 @@ def _look_further(algorithm, world, s, lookahead, tick):
         return NO_WAY
     # Line 7: one step towards it.
     return one_step(algorithm, space.table.states[space.table.parents[best]])
+
+
+@foresee_tables.on(Lrta)
+def _foresee(algorithm, world, s):
+    foresee_around(world, algorithm.values, s)
 
 
 @retarget.on(Lrta)

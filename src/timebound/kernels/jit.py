@@ -115,6 +115,7 @@ __all__ = [
 ]
 
 CACHE_LINE = 64  # bytes of a line of the processor's cache
+_SHORT = 16  # items of an array that is read as a whole, or nearly so
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -510,6 +511,7 @@ def foresee(array: np.ndarray, row: int) -> None:
 def foresee_arrays(kind: Any, rows: np.ndarray, row: int) -> None:
     """Tell the processor that the value in a row of a shelf will be used soon: the beginnings of its arrays.
 
+    Long ones of NamedTuples in it are left out: they are tables, and where they will be read depends on what is asked.
     It reads the row, which should have been foreseen itself.
     """
 
@@ -629,19 +631,23 @@ def _emit_foresee_arrays(context: Any, builder: Any, signature: Any, args: Any) 
     begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
     place = 0
 
-    def tell(of: Any) -> None:
+    def tell(of: Any, own: bool) -> None:
         nonlocal place
         if isinstance(of, types.BaseTuple):
             for part in of:
-                tell(part)
+                tell(part, own and not isinstance(part, types.BaseTuple))
             return
         if isinstance(of, types.Array):
             word = builder.load(builder.gep(begin, [ir.IntType(64)(place)]))
+            if not own:
+                length = builder.load(builder.gep(begin, [ir.IntType(64)(place + 1)]))
+                short = builder.icmp_signed("<=", length, ir.IntType(64)(_SHORT))
+                word = builder.select(short, word, builder.ptrtoint(begin, ir.IntType(64)))  # which is there already
             size = context.get_abi_sizeof(context.get_data_type(of.dtype))
             _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size)
         place += 1 + getattr(of, "ndim", 0)
 
-    tell(signature.args[0].instance_type)
+    tell(signature.args[0].instance_type, True)
     return context.get_dummy_value()
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from .climbing import way_between
 from .edits import dearest_now
 from .heaps import heap_pop, heap_push, heapify, put
-from .heuristic_values import forget, learn, learned, lower
+from .heuristic_values import forget, has_learned, learn, learned, lower
 from .jit import at, inlined
 from .layout import PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
 from .lookahead import DEAD, LOOKING, SETTLING, TEACHING, best_on_frontier, cost_to, is_closed
@@ -324,7 +324,9 @@ def look_around(world, values, look, s, gamma):
     target = aim(world, look.goal)
     here = locate(world, s)
     e = np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT
-    h = max(e, learned(values, s))
+    # Who has learned nothing, as while it climbs to a subgoal, need not look anything up.
+    knows = has_learned(values)
+    h = max(e, learned(values, s)) if knows else e
     highest = max(look.highest, e)
     dearest = look.dearest
     least = np.int64(DEAD)
@@ -337,7 +339,7 @@ def look_around(world, values, look, s, gamma):
         e = np.int64(estimate(world, target, t, moved(world, here, i))) << WEIGHT_SHIFT
         highest = max(highest, e)
         dearest = max(dearest, c)
-        v = gamma * c + max(e, learned(values, t))
+        v = gamma * c + (max(e, learned(values, t)) if knows else e)
         if v < least or (v == least and c > dear):
             least = v
             dear = c

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import at, busy_ns, fetch_and_add, foresee, foresee_arrays, generic, inlined, kernel, now_ns
+from .jit import CACHE_LINE, at, busy_ns, fetch_and_add, foresee, foresee_arrays, generic, inlined, kernel, now_ns
 from .native import Kind, Shelf, entrance, kind_of, load
 from .paths import add_exactly
 from .ticks import Tick, rest, stride, tired
@@ -45,6 +45,7 @@ __all__ = [
     "carry_out",
     "decide",
     "displaced",
+    "foresee_tables",
     "move",
     "note_ends",
     "one_step",
@@ -112,8 +113,9 @@ NOT_YET = -3  # it has taken long; call again
 AT_ONCE = 32  # expansions that ``retarget`` may make, between two ticks
 
 _TICKS = 64  # between two looks at the clock, if they are short
-_AT_ONCE = 16  # agents that a thread takes at a time, and
-_IN_HASTE = 4  # if there is a deadline
+# Agents that a thread takes at a time, as many as have their bytes of ``moved`` in one line of the cache; and fewer if
+# there is a deadline.
+_AT_ONCE, _IN_HASTE = CACHE_LINE, 4
 _SOON = 3  # agents after which the next one's turn has come, when what it holds is asked for
 
 
@@ -155,6 +157,16 @@ def displaced(algorithm, world, s):
 @displaced.otherwise
 def _cannot_go_on(algorithm, world, s):
     return False
+
+
+@generic
+def foresee_tables(algorithm, world, s):
+    """Tell the processor which places of its tables an agent at ``s`` will look at. For one whose turn is next."""
+
+
+@foresee_tables.otherwise
+def _nothing_foreseen(algorithm, world, s):
+    pass
 
 
 @inlined
@@ -304,6 +316,10 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
                 later = order[at(min(soon + _SOON, last - 1))]
                 foresee(episodes, later)
                 foresee(rows, seats[at(later)])
+            if place + 1 < last:
+                seat = seats[at(order[at(place + 1)])]
+                if seat < rows.shape[0]:
+                    foresee_tables(load(kind, rows, seat), world, episodes[at(order[at(place + 1)])].position)
             k = order[at(place)]
             episode = episodes[at(k)]
             if episode.status != ACTIVE or episode.crew != call.crew:
