@@ -4,11 +4,12 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 SITE := $(VENV)/.site
+WHEEL := $(VENV)/.wheel
 LOWEST := .venv-lowest
 # The MovingAI maps, if they lie beside the project.
 export TIMEBOUND_MAPS ?= $(abspath $(wildcard ../shared/movingai))
 
-.PHONY: demo test lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs site bench deadlines fuzz lowest lowest-smoke clean help
+.PHONY: demo test lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs site wheel bench deadlines fuzz lowest lowest-smoke clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -89,13 +90,23 @@ site: $(SITE)  ## The documentation as web pages, in out/site; a warning is an e
 	NUMBA_DISABLE_JIT=1 $(PY) -m sphinx -W --keep-going --nitpicky -q -c docs -d out/site-pages/.doctrees out/site-pages out/site
 	@echo 'the site: out/site/index.html'
 
-bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 20 minutes
+$(WHEEL): pyproject.toml | $(PY)
+	$(PY) -m pip install --quiet --no-compile -e . hatchling
+	touch $(WHEEL)
+
+# What was compiled before an interruption is not compiled again.
+wheel: $(WHEEL)  ## A wheel for this Python with compiled kernels inside, a pure one and the sources, in dist; minutes
+	$(PY) .ci/wheel.py
+
+bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 30 minutes
 	$(PY) -m pip install --quiet -e '.[bench]'
 	$(PY) benchmarks/run.py
 	$(PY) benchmarks/fleet.py
 	$(PY) benchmarks/crowds.py
 	$(PY) benchmarks/fields.py
 	$(PY) benchmarks/chase.py
+	$(MAKE) --no-print-directory wheel
+	$(PY) benchmarks/first_minute.py
 
 deadlines: $(STAMP)  ## How long single steps take under 1 ms, and what 10,000 agents take; some 20 minutes
 	$(PY) benchmarks/deadlines.py

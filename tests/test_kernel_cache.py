@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import numba
@@ -175,6 +177,24 @@ def test_files_that_cannot_be_read_at_all(tiny: Path) -> None:
         (tiny / "__pycache__" / name).mkdir()  # neither to be read nor to be replaced
     assert use(tiny) == FRESH
     assert use(tiny) == FRESH
+
+
+def test_what_two_processes_save_at_once_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reads the index, adds to it and writes it: one after the other, though it take long."""
+    plain = jit._Files._save_index
+
+    def slowly(files: jit._Files, overloads: dict) -> None:
+        time.sleep(0.2)
+        plain(files, overloads)
+
+    monkeypatch.setattr(jit._Files, "_save_index", slowly)
+    files = [jit._Files(str(tmp_path), "some", b"stamp") for _ in range(3)]
+    threads = [threading.Thread(target=one.save, args=(key, f"code {key}")) for key, one in enumerate(files)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [files[0].load(key) for key in range(3)] == ["code 0", "code 1", "code 2"]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])

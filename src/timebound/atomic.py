@@ -17,7 +17,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["alone", "file_named", "make_folder", "replaced", "write_whole"]
+__all__ = ["alone", "file_named", "in_turn", "make_folder", "replaced", "write_whole"]
 
 
 def file_named(path: str | Path, error: type[Error] = Error) -> Path:
@@ -109,6 +109,21 @@ def alone(path: str | Path, busy: Error) -> Iterator[None]:
         with suppress(OSError):
             file.unlink()
         held.close()
+
+
+@contextmanager
+def in_turn(folder: str | Path) -> Iterator[None]:
+    """Wait until no other is at work in the folder, and keep them out. Where no folder can be locked, nobody waits."""
+    held = None
+    try:
+        if sys.platform != "win32":
+            with suppress(OSError):
+                held = os.open(folder, os.O_RDONLY)
+                fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        if held is not None:
+            os.close(held)
 
 
 def _lock(file: IO[bytes]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import SpecError
 from ..text import shown, some
-from .output import SOLVED, paragraph, print_json, print_text
+from .output import SOLVED, note, paragraph, print_json, print_text
 from .parser import add_command, jobs_of, json_option, whole
 
 
@@ -38,6 +38,7 @@ examples:
 
 def run(options: argparse.Namespace) -> int:
     from ..algorithms import parse_spec
+    from ..kernels.shipping import why_not
     from ..warmup import KINDS, warm_side_by_side
 
     kinds = [kind.strip() for kind in options.worlds.split(",")] if options.worlds else list(KINDS)
@@ -46,6 +47,9 @@ def run(options: argparse.Namespace) -> int:
             raise SpecError(f"there is no kind of world {shown(kind)}; known are {', '.join(KINDS)}")
     for spec in options.algorithms:
         parse_spec(spec)
+    reason = why_not()
+    if reason is not None:
+        note(f"the kernels that came with timebound cannot be used, so they are compiled: {reason}")
     steps: list[dict[str, Any]] = []
 
     def report(step: str, seconds: float, compiled: list[str]) -> None:

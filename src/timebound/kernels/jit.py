@@ -20,7 +20,7 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
@@ -29,9 +29,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..atomic import in_turn
 from ..errors import Error
 from .sources import (
-    KERNEL_FOLDERS,
     Origin,
     is_covered,
     is_found,
@@ -67,13 +67,14 @@ try:
     from numba.core.registry import CPUDispatcher
     from numba.extending import lower_builtin, overload, type_callable
 
+    from . import shipping
     from .compiler import HelperCompiler, choice, take_in, uncollected
 
     for _owner, _names in (
         (types, ("BaseNamedTuple", "BaseTuple", "ExternalFunction", "TypeRef")),
         (BaseContext, ("cast", "get_abi_sizeof", "get_data_type", "get_dummy_value", "make_array", "make_tuple")),
         (cgutils, ("get_null_value", "pack_array", "unpack_tuple")),
-        (CPUDispatcher, ("compile",)),
+        (CPUDispatcher, ("compile", "get_call_template", "get_overload")),
         (CPUTargetOptions, ("_nrt", "forceinline", "no_cfunc_wrapper", "no_cpython_wrapper")),
         (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
         (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
@@ -102,6 +103,7 @@ __all__ = [
     "generic",
     "give_way",
     "inlined",
+    "kept_in",
     "kernel",
     "let_go",
     "load",
@@ -123,9 +125,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 COMPILED = not config.DISABLE_JIT
-
-
-_DIGEST = sources_digest(folders=KERNEL_FOLDERS)
 
 
 def _say_compiling(name: str) -> None:
@@ -156,7 +155,9 @@ class _ReadOnly:
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> _ReadOnly | None:
-        return cls(function, file) if os.path.isfile(file) and os.path.isdir(_beside(file)) else None
+        # Of ours there may be code that ships, though there be none beside the source.
+        there = os.path.isfile(file) and (os.path.isdir(_beside(file)) or is_covered(file))
+        return cls(function, file) if there else None
 
     def ensure_cache_path(self) -> None:
         raise PermissionError(_beside(self._py_file))
@@ -251,11 +252,12 @@ class _Files(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         body = self._dump(data)
-        try:
-            self._load_index()
-        except Exception:
-            self.flush()
-        super().save(key, (self._source_stamp, key, blake2b(body).digest(), body))
+        with in_turn(self._cache_path):  # two that write an index at once would lose what the one has to say
+            try:
+                self._load_index()
+            except Exception:
+                self.flush()
+            super().save(key, (self._source_stamp, key, blake2b(body).digest(), body))
 
     def load(self, key: Any) -> Any:
         try:
@@ -271,16 +273,19 @@ class _PackageCache(FunctionCache):
     """The compiled code of one kernel on disk. Whatever is wrong there costs a compilation, and nothing else.
 
     What involves types or texts from elsewhere has files of its own, where those are: editing, moving or removing them
-    must not make our own code compile anew. An edit overwrites these files, so they do not pile up.
+    must not make our own code compile anew. An edit overwrites these files, so they do not pile up. What ships
+    (``shipping.py``) is ours alone, is looked at first, and is never written.
     """
 
     _impl_class = _Impl
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], shipped: bool = True) -> None:
         super().__init__(function)
         self._words = function.__name__.replace("_", " ")
-        covered = is_covered(function.__code__.co_filename)
+        file = function.__code__.co_filename
+        covered = is_covered(file)
         self._own: list[Origin | None] = [] if covered else [origin_of_function(function)]
+        self._shipped_as = _name_in_files(file, self._impl.filename_base) if covered and shipped else None
 
     def _files(self, sig: Any) -> list[_Files]:
         """Where the code for these types may be, the first place to write to; none if it must not be kept.
@@ -303,18 +308,27 @@ class _PackageCache(FunctionCache):
         for origin in origins:
             stamps |= origin.stamps_now()
         folders = [locator.get_cache_path(), *_passed_over(file, locator)]
-        return [_Files(folder, name, (_DIGEST, sorted(stamps.items()))) for folder in folders]
+        return [_Files(folder, name, (shipping.DIGEST, sorted(stamps.items()))) for folder in folders]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
-        key = self._index_key(sig, target_context.codegen())
-        for files in self._files(sig):
-            data = files.load(key)
+        for data in self._found(sig, target_context):
             if data is not None:
                 with suppress(Exception):  # compiled by a Numba that is built otherwise, under the same version
                     return self._impl.rebuild(target_context, data)
         _notice(self._words)
         return None
+
+    def _found(self, sig: Any, target_context: Any) -> Iterator[Any]:
+        """Compiled code for these types, or None, from each place where it may be.
+
+        What ships calls none of Numba's own runtime, so for that it need not be made ready: a third of a second.
+        """
+        key = self._index_key(sig, target_context.codegen())
+        if self._shipped_as and not _from_elsewhere(getattr(sig, "args", sig)):
+            yield shipping.find(self._shipped_as, key)
+        target_context.refresh()
+        for files in self._files(sig):
+            yield files.load(key)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         files = self._files(sig)
@@ -339,16 +353,43 @@ def _passed_over(file: str, locator: Any) -> list[str]:
     return folders[: folders.index(chosen)] if chosen in folders else folders
 
 
+def _name_in_files(file: str, base: str) -> str:
+    """What a kernel is called where all of them lie together: the folder of its source, and Numba's name for it."""
+    return f"{os.path.basename(os.path.dirname(file))}/{base}"
+
+
+def kept_in(folder: str, cpu: str) -> Iterator[tuple[str, Any, Any]]:
+    """All kernels of ours in a folder that was Numba's for what it compiles, if they were made of what there is now.
+
+    Of each: the name that it has among those that ship, Numba's key, and its code. ``cpu`` is what it was compiled for.
+    """
+    for part in sorted(os.listdir(folder)):
+        for index in sorted(os.listdir(os.path.join(folder, part))):
+            base, _, suffix = index.rpartition(".")
+            if suffix != "nbi":
+                continue
+            files = _Files(os.path.join(folder, part), base, (shipping.DIGEST, []))
+            for key in files._load_index():
+                data = files.load(key) if key[1][1:] == (cpu, "") else None
+                if data is not None:
+                    # Numba's name for a folder of kernels ends in a digest of where it lies.
+                    yield f"{part.rpartition('_')[0]}/{base}", key, data
+
+
 def kernel(function: F) -> F:
     """Compile an entry point: called from Python, releases the GIL, cached on disk."""
     if not COMPILED:
         return function
+    return _dispatcher(function, _Kernel)
+
+
+def _dispatcher(function: Any, kind: type[_Compiled], shipped: bool = True) -> Any:
     dispatcher = njit(**OPTIONS)(function)
-    dispatcher.__class__ = _Kernel
+    dispatcher.__class__ = kind
     try:
         # Where there is no folder to cache in (a read-only machine without a home) or no file, each process compiles.
         with suppress(RuntimeError, OSError):
-            cache = _PackageCache(function)
+            cache = _PackageCache(function, shipped)
             _ = dispatcher._cache  # a name that nobody asks for could be set as well
             dispatcher._cache = cache
     except (AttributeError, TypeError) as problem:
@@ -373,8 +414,8 @@ def entry_of(function: Any, samples: Any) -> Callable[..., Any]:
     return function.overloads[signature].entry_point
 
 
-class _Kernel(CPUDispatcher):
-    """A compiled function that Python calls."""
+class _Compiled(CPUDispatcher):
+    """A compiled function."""
 
     def compile(self, sig: Any) -> Any:
         known = set(self.overloads)
@@ -383,6 +424,28 @@ class _Kernel(CPUDispatcher):
         for types_of_arguments in set(self.overloads) - known:
             take_in(self.overloads[types_of_arguments])
         return entrance
+
+
+class _Kernel(_Compiled):
+    """A compiled function that Python calls. Compiled code may call it too, such as a function in a user's package."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        twin = self._to_link()
+        return super().get_call_template(args, kws) if twin is None else twin.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        twin = self._to_link()
+        return super().get_overload(sig) if twin is None else twin.get_overload(sig)
+
+    def _to_link(self) -> Any:
+        """What compiled code calls in its stead, if there is code that ships: that cannot be linked with."""
+        return _linkable(self) if shipping.is_any_for(self.targetctx.codegen().magic_tuple()) else None
+
+
+@cache
+def _linkable(kernel: Any) -> Any:
+    """The same kernel, always compiled here."""
+    return _dispatcher(kernel.py_func, _Compiled, shipped=False)
 
 
 def inlined(function: F) -> F:
@@ -413,7 +476,7 @@ def _entrance(helper: Any) -> Any:
         return helper(*args)
 
     dispatcher = njit(**OPTIONS)(entrance)
-    dispatcher.__class__ = _Kernel
+    dispatcher.__class__ = _Compiled
     return dispatcher
 
 
