@@ -321,12 +321,11 @@ class _PackageCache(FunctionCache):
     def _found(self, sig: Any, target_context: Any) -> Iterator[Any]:
         """Compiled code for these types, or None, from each place where it may be.
 
-        What ships calls none of Numba's own runtime, so for that it need not be made ready: a third of a second.
+        It calls none of Numba's own runtime, which need not be made ready for it: that takes a third of a second.
         """
         key = self._index_key(sig, target_context.codegen())
         if self._shipped_as and not _from_elsewhere(getattr(sig, "args", sig)):
             yield shipping.find(self._shipped_as, key)
-        target_context.refresh()
         for files in self._files(sig):
             yield files.load(key)
 
