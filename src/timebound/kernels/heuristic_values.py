@@ -85,29 +85,23 @@ def has_learned(values):
     return values.used[_STATES] > 0
 
 
-@inlined
-def foresee_learned(values, s):
-    """Tell the processor that ``learned`` will be asked of state ``s``."""
-    mask = values.keys.shape[0] - 1
-    page = s >> values.bits
-    place = page if mask < 0 else hashed(page) & mask
-    prefetch(values.slots, place)
-    if mask >= 0:
-        prefetch(values.keys, place)
-
-
 @generic
 def foresee_around(world, values, s):
-    """The same of ``s`` and its successors."""
+    """Tell the processor that ``learned`` will be asked of ``s`` and its successors."""
 
 
 @foresee_around.on(GridView, TerrainView)
-def _foresee_around(world, values, s):
+def _foresee_rows(world, values, s):
     prefetch(world.moves, s)
     if has_learned(values):
-        foresee_learned(values, s - world.width)
-        foresee_learned(values, s)
-        foresee_learned(values, s + world.width)
+        for row in range(-1, 2):
+            page = (s + row * world.width) >> values.bits
+            mask = values.keys.shape[0] - 1
+            if mask < 0:
+                prefetch(values.slots, page)
+            else:
+                prefetch(values.slots, hashed(page) & mask)
+                prefetch(values.keys, hashed(page) & mask)
 
 
 @foresee_around.otherwise

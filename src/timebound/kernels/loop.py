@@ -161,7 +161,7 @@ def _cannot_go_on(algorithm, world, s):
 
 @generic
 def foresee_tables(algorithm, world, s):
-    """Tell the processor which places of its tables an agent at ``s`` will look at. For one whose turn is next."""
+    """Tell the processor which places of its tables an agent at ``s`` will look at: a hint that may be left out."""
 
 
 @foresee_tables.otherwise
@@ -307,19 +307,7 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
         if first >= last:
             break
         for place in range(first, min(first + some, last)):
-            # What an agent holds lies in as many places as it has arrays: while one acts, those of the next are fetched
-            soon = place + _SOON
-            if soon < last:
-                seat = seats[at(order[at(soon)])]
-                if seat < rows.shape[0]:  # it may have one on another shelf by now
-                    foresee_arrays(kind, rows, seat)
-                later = order[at(min(soon + _SOON, last - 1))]
-                foresee(episodes, later)
-                foresee(rows, seats[at(later)])
-            if place + 1 < last:
-                seat = seats[at(order[at(place + 1)])]
-                if seat < rows.shape[0]:
-                    foresee_tables(load(kind, rows, seat), world, episodes[at(order[at(place + 1)])].position)
+            _foresee_turns(world, kind, rows, seats, episodes, order, place, last, call.crew)
             k = order[at(place)]
             episode = episodes[at(k)]
             if episode.status != ACTIVE or episode.crew != call.crew:
@@ -344,6 +332,26 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
     if call.alone:
         episodes[at(order[0])].nanoseconds += (now_ns(clock) if step else busy_ns(clock)) - began
     return total
+
+
+@inlined
+def _foresee_turns(world, kind, rows, seats, episodes, order, place, last, crew):
+    """What agents hold lies in as many places as they have arrays: while one acts, those of the next ones are fetched.
+
+    First where the arrays of one are, then the arrays; and, when its turn is next, what it will read in its tables.
+    """
+    soon = place + _SOON
+    if soon < last:
+        seat = seats[at(order[at(soon)])]
+        if seat < rows.shape[0]:  # it may have one on another shelf by now
+            foresee_arrays(kind, rows, seat)
+        later = order[at(min(soon + _SOON, last - 1))]
+        foresee(episodes, later)
+        foresee(rows, seats[at(later)])
+    if place + 1 < last:
+        k = order[at(place + 1)]
+        if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing
+            foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position)
 
 
 @inlined
