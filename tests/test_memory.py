@@ -73,6 +73,7 @@ def walk(spec: str, world: Any, start: Any, goal: Any, budget: int, left: int | 
     return results
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("spec", SEARCHES)
 @pytest.mark.parametrize("kind", ["grid", "graph", "puzzle"])
 def test_stamps_that_run_out_change_nothing(spec: str, kind: str) -> None:
