@@ -339,7 +339,7 @@ def look_around(world, values, look, s, gamma):
     here = locate(world, s)
     e = np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT
     h = max(e, learned(values, s))
-    tell(world, EXPANDED, s, -1, 0, h)
+    tell(world, EXPANDED, s, -1, -1, h)
     highest = max(look.highest, e)
     dearest = look.dearest
     least = np.int64(DEAD)
@@ -353,7 +353,7 @@ def look_around(world, values, look, s, gamma):
         highest = max(highest, e)
         dearest = max(dearest, c)
         v = gamma * c + max(e, learned(values, t))
-        tell(world, GENERATED, t, s, c, v - gamma * c)
+        tell(world, GENERATED, t, s, -1, v - gamma * c)
         if v < least or (v == least and c > dear):
             least = v
             dear = c
