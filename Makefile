@@ -95,6 +95,7 @@ bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 20 
 	$(PY) benchmarks/fleet.py
 	$(PY) benchmarks/crowds.py
 	$(PY) benchmarks/fields.py
+	$(PY) benchmarks/traces.py
 	$(PY) benchmarks/chase.py
 
 deadlines: $(STAMP)  ## How long single steps take under 1 ms, and what 10,000 agents take; some 20 minutes
