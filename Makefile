@@ -104,6 +104,7 @@ bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 30 
 	$(PY) benchmarks/fleet.py
 	$(PY) benchmarks/crowds.py
 	$(PY) benchmarks/fields.py
+	$(PY) benchmarks/traces.py
 	$(PY) benchmarks/chase.py
 	$(MAKE) --no-print-directory wheel
 	$(PY) benchmarks/first_minute.py

@@ -37,6 +37,8 @@ _HOMES = {
     "FleetStats": "fleet",
     "Budget": "budget",
     "Convergence": "result",
+    "Event": "trace",
+    "Trace": "trace",
     "Result": "result",
     "Validation": "result",
     "DatabaseError": "errors",
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from .fields import DistanceField
     from .fleet import Fleet, FleetStats
     from .scenarios import Problem, Scenario, problems
+    from .trace import Event, Trace
     from .worlds import generate
     from .worlds.abstraction import regions
     from .worlds.changes import RandomChanges
