@@ -78,6 +78,16 @@ class Diary:
         """The first ``count`` entries, as an array of their own."""
         return np.concatenate([*self._full, self.page[: max(0, count - self.begins)]])[:count]
 
+    def since(self, first: int, written: int) -> np.ndarray:
+        """The entries from number ``first`` on, up to what is ``written``; takes no longer than there are such."""
+        pages, begins = [self.page[max(0, first - self.begins) : max(0, written - self.begins)]], self.begins
+        for page in reversed(self._full):
+            if begins <= first:
+                break
+            begins -= len(page)
+            pages.append(page[max(0, first - begins) : written - begins])
+        return np.concatenate(pages[::-1])
+
     def until(self, written: int) -> Diary:
         """The same to be saved, up to what is ``written``."""
         same = Diary.__new__(Diary)
@@ -309,6 +319,33 @@ class Agent(Savable):
     def expansions(self) -> int:
         """How many states it has expanded."""
         return int(self._planner.state.counts["expanded"][0])
+
+    @property
+    def back_moves(self) -> int:
+        """How often it has stepped back, to find the way that it had left."""
+        return int(self._planner.state.counts["back_moves"][0])
+
+    @property
+    def memory_states(self) -> int:
+        """The most states that it has had in memory at the end of a tick."""
+        return int(self._record["peak"][0])
+
+    def trail(self, since: int = 0) -> Any:
+        """Where it has been, from after so many moves on, its present place last.
+
+        It takes no longer than there are places to tell, so that whoever draws an agent can ask for the new ones in
+        every frame. An agent that was placed elsewhere has been there after the move before.
+
+        >>> import timebound as tb
+        >>> agent = tb.agent("a*", tb.Grid([[1, 1, 1]]), (0, 0), (0, 2)).run()
+        >>> agent.trail().tolist(), agent.trail(since=2).tolist()
+        ([[0, 0], [0, 1], [0, 2]], [[0, 2]])
+        """
+        return self.world.points_of(self._trail.since(max(since, 0), self.moves + 1))
+
+    def spent(self, since: int = 0) -> np.ndarray:
+        """How many states it has expanded in each tick to choose its move, from after so many ticks on."""
+        return self._spent.since(max(since, 0), self.ticks)
 
     @property
     def planning_seconds(self) -> float:
