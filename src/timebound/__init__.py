@@ -35,6 +35,7 @@ _HOMES = {
     "Agent": "episode",
     "Fleet": "fleet",
     "FleetStats": "fleet",
+    "view": "viewer.show",
     "Budget": "budget",
     "Convergence": "result",
     "Result": "result",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from .fields import DistanceField
     from .fleet import Fleet, FleetStats
     from .scenarios import Problem, Scenario, problems
+    from .viewer.show import view
     from .worlds import generate
     from .worlds.abstraction import regions
     from .worlds.changes import RandomChanges

@@ -211,12 +211,13 @@ class Viewer:
         port: int = 0,
         speed: float | None = 30.0,
         playing: bool = False,
+        name: str = "",
         ping: float = _PING,
         grace: float = _GRACE,
         most_tabs: int = MOST_TABS,
     ) -> None:
         self._module = require()
-        self._make, self._speed, self._playing = make, speed, playing
+        self._make, self._speed, self._playing, self._name = make, speed, playing, name
         self._ping, self._grace, self._most_tabs = ping, grace, most_tabs
         self._wanted_port = at_least(0, port, "a port is a whole number; 0 is any that is free", 65535)
         self._token = secrets.token_urlsafe(18)
@@ -397,7 +398,7 @@ class Viewer:
         await seat.attend(page)
 
     def _new_tab(self) -> Tab:
-        return Tab(self._make, speed=self._speed, playing=self._playing)
+        return Tab(self._make, speed=self._speed, playing=self._playing, name=self._name)
 
 
 def _port_of(server: Server) -> int:

@@ -56,9 +56,10 @@ class Tab:
         *,
         speed: float | None = 30.0,
         playing: bool = False,
+        name: str = "",
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._make = make
+        self._make, self._name = make, name
         self.stage = make()
         self.playing = playing
         self.speed = speed  # ticks in a second; None: as many as can be made
@@ -79,7 +80,8 @@ class Tab:
         """All that a new or reloaded page must know."""
         self._waiting.clear()
         self._changed, self._next_frame = True, 0.0
-        hello = _text("hello", **{**self.stage.hello(), "playing": self.playing, "speed": self.speed})
+        own = {"playing": self.playing, "speed": self.speed, "name": self._name}
+        hello = _text("hello", **{**self.stage.hello(), **own})
         return [hello, self.stage.map_bytes(), self.stage.whole()]
 
     def _state(self) -> str:
@@ -213,7 +215,7 @@ class Tab:
         cells, cost = asked.get("cells"), asked.get("cost")
         if not isinstance(cells, list) or len(cells) > _CELLS:
             raise Error(f"what is painted is a list of at most {_CELLS:,} cells")
-        if not is_number(cost) or not (cost == 0 or 1 <= cost <= 100):
+        if cost is None or not is_number(cost) or not (cost == 0 or 1 <= cost <= 100):
             raise Error(f"a painted cell's cost is 0 for a wall, or a number from 1 to 100, not {_brief(cost)}")
         count = self._cell_count()
         for cell in cells:
@@ -287,7 +289,7 @@ def sentence(text: str) -> str:
     return _text("error", text=" ".join(text.split())[:500])
 
 
-def _text(kind: str, **fields: Any) -> str:
+def _text(kind: str, /, **fields: Any) -> str:
     return json.dumps({**fields, "is": kind}, separators=(",", ":"))
 
 

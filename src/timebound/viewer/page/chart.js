@@ -2,7 +2,7 @@
 
 import { make, short } from "./dom.js";
 
-const MOST = 512; // points; when there are more, every second one is dropped
+const POINTS = 512; // points; when there are more, every second one is dropped
 
 // Points of all charts of a lane, for the whole race in bounded room.
 export class Series {
@@ -23,7 +23,7 @@ export class Series {
     if (this.count++ % this.every !== 0) return;
     this.ticks.push(tick);
     this.values.push(values);
-    if (this.ticks.length > MOST) {
+    if (this.ticks.length > POINTS) {
       this.ticks = this.ticks.filter((_, k) => k % 2 === 0);
       this.values = this.values.filter((_, k) => k % 2 === 0);
       this.every *= 2;
@@ -32,8 +32,9 @@ export class Series {
 }
 
 export class Chart {
-  constructor(label, column, explanation) {
+  constructor(label, column, explanation, least) {
     this.column = column;
+    this.least = least; // what the line stands on
     this.value = make("b", { text: "–" });
     this.canvas = make("canvas", { "aria-hidden": "true" });
     this.element = make("div", { class: "tbv-chart", title: explanation }, make("span", {}, `${label} `, this.value), this.canvas);
@@ -58,7 +59,7 @@ export class Chart {
     if (!this.width || series.ticks.length < 2) return;
     const { ticks, values } = series;
     const last = ticks[ticks.length - 1] || 1;
-    let low = Infinity;
+    let low = this.least;
     let high = -Infinity;
     for (const row of values) {
       const value = row[this.column];
@@ -66,7 +67,7 @@ export class Chart {
       if (value > high) high = value;
     }
     if (!(high >= low)) return;
-    if (high - low < 1e-9) low -= 1;
+    if (high - low < 1e-9) high = low + 1;
     const pad = 1.5 * this.ratio;
     const tall = canvas.height - 2 * pad;
     const across = (t) => (t / last) * (canvas.width - 2 * pad) + pad;

@@ -82,8 +82,9 @@ class Cells {
       const region = layers.regions && regions.length ? regionStep(regions[cell]) : 0;
       this.pixels[cell] = colours.of(mud, region, mark, Math.min(heat, HEAT), seen);
     };
-    if (key !== this.known) {
+    if (key !== this.known || (lane && lane.anew)) {
       this.known = key;
+      if (lane) lane.anew = false;
       for (let cell = 0; cell < this.pixels.length; cell++) paint(cell);
       this.context.putImageData(this.image, 0, 0);
     } else {

@@ -127,6 +127,10 @@ export class LaneScene {
     }
     for (let k = 0; k < part.trail.length; k++) this.walk(part.trail[k]);
     if (this.marked.length > 2 * this.size) this.tidy();
+    if (this.dirty.length > this.size) {
+      this.dirty.clear();
+      this.anew = true;
+    }
   }
 
   walk(step) {

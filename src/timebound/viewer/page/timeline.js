@@ -3,7 +3,7 @@
 
 const LIMIT = 96 << 20; // bytes
 const LEAST = 1 << 18; // bytes of frames between two whole ones, at least
-const MOST = 240; // frames between two whole ones
+const STRETCH = 240; // frames between two whole ones
 
 export class Timeline {
   constructor(limit = LIMIT) {
@@ -23,7 +23,7 @@ export class Timeline {
   // A frame that `scene` has just applied.
   add(frame, scene) {
     const crowd = frame.kind === "crowd";
-    const due = this.since > Math.max(this.keyBytes, LEAST) || this.count >= MOST || crowd;
+    const due = this.since > Math.max(this.keyBytes, LEAST) || this.count > STRETCH || crowd;
     const key = !this.stops.length || due ? scene.snapshot() : null;
     this.since += frame.bytes;
     this.count++;
@@ -74,7 +74,7 @@ export class Timeline {
   // Make `scene` show a stop.
   seek(scene, stop) {
     let from = scene.stop;
-    if (from < 0 || from > stop || stop - from > MOST || !this.connected(from, stop)) {
+    if (from < 0 || from > stop || stop - from > STRETCH || !this.connected(from, stop)) {
       from = stop;
       while (!this.stops[from].key) from--;
       scene.load(this.stops[from].key);
