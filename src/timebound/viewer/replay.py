@@ -50,8 +50,8 @@ def bundle(entry: str) -> str:
 def record(stage: Stage, *, name: str = "", ticks: int | None = None, frames: int = 400) -> list[Message]:
     """Let a race or a crowd run, and give what a page would have heard.
 
-    ``name`` is what the map is called. It ends when all are done, or after ``ticks``. About so many ``frames`` are made:
-    of a long race fewer per tick.
+    ``name`` is what the map is called. It ends when all are done, or after ``ticks``. About so many ``frames`` are
+    made: of a long race fewer per tick.
 
     >>> import timebound as tb
     >>> from timebound.viewer.race import Race
