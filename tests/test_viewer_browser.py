@@ -12,7 +12,6 @@ import pytest
 
 import browsers
 import timebound as tb
-from timebound.crowd import Crowd as RandomCrowd
 from timebound.viewer.race import Crowd, Race
 from timebound.viewer.replay import save_replay
 from timebound.viewer.server import Viewer
@@ -36,7 +35,9 @@ def race() -> Race:
 
 
 def crowd() -> Crowd:
-    return Crowd(RandomCrowd(world(), "tba*", 60, frame_expansions=2000))
+    fleet = tb.Fleet(world(), "tba*", frame_expansions=3000)
+    fleet.add([(row, col) for row in range(3, 13) for col in range(2, 8)], [(row, 20) for row in range(3, 13)] * 6)
+    return Crowd(fleet)
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +250,7 @@ def test_layers_zoom_and_values_under_the_pointer(window: Window) -> None:
     window.page.mouse.wheel(0, -600)
     window.until(lambda: window.page.evaluate("timebound.camera.scale") > scale * 1.5)
     where = window.page.evaluate("timebound.camera.row")
-    window.drag((8, 6), (10, 8))
+    window.drag((8, 11), (10, 13))
     window.until(lambda: window.page.evaluate("timebound.camera.row") < where)
     window.act("fit")
     window.until(lambda: window.page.evaluate("timebound.camera.scale") == scale)
@@ -359,7 +360,7 @@ def test_dark_and_a_phone(browser: Any, viewer: Viewer) -> None:
 
 
 def test_a_crowd(browser: Any) -> None:
-    with Viewer(crowd, speed=60.0) as viewer:
+    with Viewer(crowd, speed=200.0) as viewer:
         context = browser.new_context(viewport=WIDE)
         window = Window(context.new_page(), viewer.address)
         assert "60 units" in window.specs()[0]
@@ -369,10 +370,11 @@ def test_a_crowd(browser: Any) -> None:
         window.until(lambda: window.is_("playing", "false"))
         before = window.page.evaluate("Array.from(timebound.live.crowd.cells)")
         assert len(before) == 60
+        assert len(set(before)) > 5
         window.tool("goal")
         window.page.mouse.click(*window.spot(15, 0))
         window.act("play")
-        window.until(lambda: window.page.evaluate("timebound.live.crowd.cells.filter((one) => one === 360).length") > 5)
+        window.until(lambda: set(window.page.evaluate("Array.from(timebound.live.crowd.cells)")) == {15 * COLS})
         window.act("restart")
         window.until(lambda: window.tick < 5)
         assert window.complaints == []

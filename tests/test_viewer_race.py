@@ -10,8 +10,14 @@ import pytest
 
 import timebound as tb
 from frames import Page, read
+from helpers import COMPILED
 from timebound.crowd import Crowd as RandomCrowd
+from timebound.kernels.heuristic_values import values_as_dict
+from timebound.kernels.views import aim, estimate, locate
 from timebound.viewer.race import COUNTERS, Crowd, Race
+
+# What is compiled for watched agents is tried in tests/test_traces.py; here it would be compiled for many more.
+pytestmark = pytest.mark.skipif(COMPILED, reason="the same with the JIT off")
 
 NAMES = [name for name, _, _ in COUNTERS]
 
@@ -39,7 +45,9 @@ def test_frames_say_what_the_agents_know() -> None:
             agent = lane.agent
             assert agent is not None
             assert divmod(known["position"], race.ground.cols) == agent.position == tuple(agent.trail()[-1])
-            assert known["trail"] == [row * race.ground.cols + col for row, col in agent.trail().tolist()]
+            cells = [cell & 0x7FFFFFFF for cell in known["trail"]]
+            assert cells == [row * race.ground.cols + col for row, col in agent.trail().tolist()]
+            assert sum(cell >> 31 for cell in known["trail"]) == agent.back_moves
             assert known["ahead"] == [row * race.ground.cols + col for row, col in agent.ahead(likely=True).tolist()]
             result = agent.result()
             told = [counter(known, name) for name in ("tick", "moves", "expanded", "revisits", "back_moves", "memory")]
@@ -52,6 +60,62 @@ def test_frames_say_what_the_agents_know() -> None:
     for lane, known in zip(race.lanes, page.lanes, strict=True):
         best = tb.solve(race.world, race.start, race.goal, "a*").cost
         assert counter(known, "over") == pytest.approx(lane.agent.cost / best)
+
+
+@pytest.mark.parametrize("spec", ["tb-wa*", "a*", "k-lrta*", "p-lrta*", "ribs"])
+def test_marks_are_those_of_the_last_search(spec: str) -> None:
+    """Read event by event, with dictionaries, in an agent of its own."""
+    race, trace = race_of(spec, budget=9), tb.Trace()
+    page, agent = Page(race.map_bytes()), tb.agent(spec, race.world, race.start, race.goal, budget=9, trace=trace)
+    for ticks in (1, 1, 2, 5, 400):
+        race.tick(ticks)
+        agent.run(ticks)
+        page.take(race.frame())
+        marks: dict[int, list[float]] = {}
+        for event in trace:
+            if event.level or event.what not in ("begun", "generated", "expanded"):
+                continue
+            cell = event.where[0] * race.ground.cols + event.where[1]
+            if event.what == "begun":
+                marks.clear()
+            g, h = (math.nan if value is None else value for value in (event.g, event.h))
+            if event.what == "expanded":
+                old = marks.get(cell, [0, math.nan, math.nan])
+                marks[cell] = [2, old[1] if math.isnan(g) else g, old[2] if math.isnan(h) else h]
+            else:
+                marks[cell] = [1, g, h]
+        told = page.lanes[0]["marks"]
+        assert told.keys() == marks.keys()
+        for cell, mark in marks.items():
+            assert told[cell] == pytest.approx(mark, nan_ok=True)
+
+
+@pytest.mark.parametrize("spec", ["lrta*", "k-lrta*", "rtaa*", "p-lrta*", "lrta*:depth=3"])
+def test_learned_values_are_those_of_the_planner(spec: str) -> None:
+    race = race_of(spec, budget=25)
+    page, world = Page(race.map_bytes()), race.world
+
+    def check() -> None:
+        agent = race.lanes[0].agent
+        target, known = aim(world.view, world.place_of(race.goal)), page.take(race.frame()).lanes[0]["learned"]
+        expected = {}
+        for s, value in values_as_dict(agent._planner.state.values).items():
+            above = value / 1024 - estimate(world.view, target, s, locate(world.view, s))
+            if above > 0:
+                row, col = world.point_of(s)
+                expected[row * race.ground.cols + col] = above / world.unit
+        assert {cell: above for cell, above in known.items() if above > 1e-4} == pytest.approx(expected, abs=1e-4)
+
+    for ticks in (3, 20, 30):
+        race.tick(ticks)
+        check()
+    race.set_goal(race.hello()["goal"] - 1)  # a goal that moves brings them down
+    check()
+    race.tick(3)
+    race.paint([race.hello()["start"]], 0)
+    race.paint([race.hello()["start"]], 1)  # what opens makes them be forgotten
+    race.tick(2)
+    check()
 
 
 def test_a_new_page_is_told_all_at_once() -> None:

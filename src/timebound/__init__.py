@@ -38,6 +38,8 @@ _HOMES = {
     "view": "viewer.show",
     "Budget": "budget",
     "Convergence": "result",
+    "Event": "trace",
+    "Trace": "trace",
     "Result": "result",
     "Validation": "result",
     "DatabaseError": "errors",
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from .fields import DistanceField
     from .fleet import Fleet, FleetStats
     from .scenarios import Problem, Scenario, problems
+    from .trace import Event, Trace
     from .viewer.show import view
     from .worlds import generate
     from .worlds.abstraction import regions

@@ -105,6 +105,7 @@ __all__ = [
     "kernel",
     "let_go",
     "load",
+    "looks_like",
     "lowest_bit",
     "now_ns",
     "on_compile",
@@ -235,6 +236,7 @@ def _from_elsewhere(arguments: Any) -> list[Origin | None]:
     """Where what takes part in a kernel for these types comes from, apart from the kernel itself and what is ours."""
     kinds = _named_tuples(arguments)
     origins = [_origin_of_type(kind) if _can_be_kept(kind) else None for kind in kinds if not is_our_type(kind)]
+    kinds |= {_likenesses[kind] for kind in kinds if kind in _likenesses}
     texts = [text for kind in kinds for text in _texts_from_elsewhere.get(kind, ())]
     if not origins and not any(ours for _, ours in texts):
         return []  # our kernels cannot call what others made generic, though it be for types of ours
@@ -416,11 +418,21 @@ def _entrance(helper: Any) -> Any:
     return dispatcher
 
 
+# NamedTuples that have all the fields of another: they answer every question as that does, unless they have a text.
+_likenesses: dict[type, type] = {}
+
+
+def looks_like(kind: type, other: type) -> None:
+    """Let ``kind``, which has the fields of ``other`` and some more, have all its texts, now and later, of any name."""
+    _likenesses[kind] = other
+
+
 def generic(function: F) -> F:
     """Make ``function`` a name with one text per NamedTuple type of its first argument.
 
     The decorated function is only the documentation of the contract; ``function.on(Type, ...)`` registers a text, and
-    ``function.otherwise`` the text for types that have none, if there is to be one.
+    ``function.otherwise`` the text for types that have none, if there is to be one. A type that looks like another
+    (``looks_like``) has the text of that one, if it has none of its own.
     """
     texts: dict[type, Callable[..., Any]] = {}
     rest: list[Callable[..., Any]] = []  # the text for all other types, if there is one
@@ -429,8 +441,12 @@ def generic(function: F) -> F:
     ours = is_covered(function.__code__.co_filename)
 
     def dispatch(*args: Any) -> Any:
-        text = texts.get(type(args[0])) if rest else texts[type(args[0])]
-        return (text or rest[0])(*args)
+        text = texts.get(type(args[0]))
+        if text is None:
+            kind = type(args[0])
+            kind = _likenesses.get(kind, kind)
+            text = texts.get(kind, rest[0]) if rest else texts[kind]
+        return text(*args)
 
     def on(*kinds: type) -> Callable[[F], F]:
         def register(text: F) -> F:
@@ -466,7 +482,7 @@ def generic(function: F) -> F:
     dispatch.on = on
     dispatch.otherwise = otherwise
     if COMPILED:
-        choice(dispatch, helpers, passed_over)
+        choice(dispatch, helpers, passed_over, _likenesses)
     return dispatch  # type: ignore[return-value]
 
 

@@ -29,6 +29,7 @@ import numpy as np
 from .jit import at, busy_ns, fetch_and_add, foresee, foresee_arrays, generic, inlined, kernel, now_ns
 from .native import Kind, Shelf, entrance, kind_of, load
 from .paths import add_exactly
+from .telling import BACK, MOVED, mark_tick, tell
 from .ticks import Tick, rest, stride, tired
 from .views import length, waiting, write_point
 from .workspace import book_of, new_record, place_in
@@ -337,6 +338,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
     plan = algorithm.plan
     route = algorithm.route
     first_tick = episode.ticks
+    mark_tick(world, first_tick)
     last_tick = first_tick + call.ticks
     limit = min(episode.limit, call.share * episode.weight)
     look_at = first_tick + min(_TICKS, stride(clock))
@@ -356,6 +358,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
             if tired(clock):
                 return PAUSED
         s = episode.position
+        stepped_back = counts.back_moves
         step = length(world, s, route[plan[0]]) if episode.pending > 0 else -1.0
         if not episode.deciding:
             episode.deciding = 1
@@ -381,6 +384,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
         tick_spent = counts.expanded - counts.learning - episode.spent_before
         spent[episode.ticks - episode.spent_from] = tick_spent
         episode.ticks += 1
+        mark_tick(world, episode.ticks)
         episode.deciding = 0
         if tick_spent > limit:
             episode.status = OVER_BUDGET
@@ -393,6 +397,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
             episode.wish = route[plan[0]]
             break
         move(algorithm, episode, step)
+        tell(world, BACK if counts.back_moves > stepped_back else MOVED, episode.position, s, -1, -1)
         trail[episode.moves - episode.trail_from] = episode.position
     return episode.status
 

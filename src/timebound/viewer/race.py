@@ -20,9 +20,14 @@ from ..episode import Agent
 from ..errors import Error, SpecError, WorldError, is_number
 from ..fields import DistanceField
 from ..fleet import Fleet
+from ..kernels.scene import Scene, all_learned, all_marks, new_learned, new_marks, new_scene, take_in
+from ..kernels.telling import BACK, MOVED, WHAT
 from ..text import shown
+from ..trace import Trace
+from ..worlds.abstraction import regions
 from ..worlds.grid import Grid
 from .wire import (
+    BACK_MOVE,
     ERROR,
     FORGET_LEARNED,
     FORGET_MARKS,
@@ -69,7 +74,6 @@ _CROWD_STATS = (
     ("p99", "99 of 100 ticks took less than", "ms"),
 )
 _EMPTY = np.zeros(0, np.uint32)
-_BLANK = np.zeros(0, np.float32)
 
 
 class _Ground:
@@ -92,6 +96,11 @@ class _Ground:
     def cells(self, points: np.ndarray) -> np.ndarray:
         """The numbers of cells given as n x 2."""
         return (points[:, 0] * self.cols + points[:, 1]).astype(np.uint32)
+
+    def cells_of(self, states: np.ndarray) -> np.ndarray:
+        """The same for cells by the numbers that searches have for them."""
+        rows, cols = np.divmod(states, self.cols + 2)
+        return ((rows - 1) * self.cols + cols - 1).astype(np.uint32)
 
     def paint(self, cells: Any, cost: float) -> int:
         """Make walls of cells (cost 0), floor (1) or ground that costs more. Returns how many have changed."""
@@ -154,11 +163,16 @@ class Lane:
         self._begins = 0  # the move after which it was last put
         self._flags = FORGET_MARKS | FORGET_LEARNED | FORGET_TRAIL
         self.revisits = 0
+        self._scene: Scene = new_scene(ground.world.states, ground.world.unit)
+        self._backs = bytearray()  # for each move, whether it was one back
         self._base = math.nan  # what all could have cost, see ``count_waste``
         self._waste = 0.0
         database = race.database if spec.algorithm.database else None
         try:
-            self.agent = Agent(spec, ground.world, race.start, race.goal, budget=race.budget, database=database)
+            self.agent = Agent(
+                spec, ground.world, race.start, race.goal,
+                budget=race.budget, database=database, trace=Trace(each=self._hear),
+            )  # fmt: skip
         except Error as error:
             self.error = str(error)
 
@@ -174,6 +188,11 @@ class Lane:
             self.error = str(error)
         except Exception as error:  # a defect: the race goes on, and it is told where everyone sees it
             self.error = f"{self.spec.algorithm.name} has failed: {type(error).__name__}: {error}"
+
+    def _hear(self, events: np.ndarray) -> None:
+        take_in(self._race.world.view, self._scene, events)
+        what = events[:, WHAT]
+        self._backs += (what[(what == MOVED) | (what == BACK)] == BACK).tobytes()
 
     def tick(self, n: int) -> None:
         """Act for so many ticks. Who has no way waits: it stays in step with the others, should a wall be erased."""
@@ -256,32 +275,49 @@ class Lane:
 
     def part(self, over: float, *, whole: bool) -> LanePart:
         """What the lane has to say: what is new, or with ``whole`` all that has been said so far."""
-        ground, agent = self._race.ground, self.agent
-        trail, ahead = _EMPTY, _EMPTY
+        ground, agent, scene = self._race.ground, self.agent, self._scene
+        trail, ahead, flags = _EMPTY, _EMPTY, self._flags
         if agent is not None:
-            trail = ground.cells(agent.trail(self._begins + (0 if whole else self._sent)))
-            if whole:
-                trail = trail[: self._sent]
+            trail = self._trail(agent, whole)
             if self.error is None:
                 ahead = ground.cells(agent.ahead(likely=True))
+        if whole:
+            flags, marks, learned = FORGET_MARKS | FORGET_LEARNED | FORGET_TRAIL, all_marks(scene), all_learned(scene)
+        else:
+            wiped, marks = new_marks(scene)
+            forgot, learned = new_learned(scene)
+            flags |= wiped * FORGET_MARKS | forgot * FORGET_LEARNED
+        subgoal = int(scene.memo["subgoal"][0])
         part = LanePart(
             epoch=self.epoch,
             tick=self.tick_count,
             status=STATUS.get(self.status, ERROR),
-            flags=FORGET_MARKS | FORGET_LEARNED | FORGET_TRAIL if whole else self._flags,
+            flags=flags,
             position=self._cell(self.position),
             goal=self._cell(self._race.goal),
             counters=self._counters(over),
-            marks=(_EMPTY, _BLANK, _BLANK, _EMPTY),
-            learned=(_EMPTY, _BLANK),
+            marks=(ground.cells_of(marks[0]), *marks[1:]),
+            learned=(ground.cells_of(learned[0]), learned[1]),
             trail=trail,
             ahead=ahead,
-            subgoals=_EMPTY,
+            subgoals=ground.cells_of(np.array([subgoal])) if subgoal >= 0 and self.status == "active" else _EMPTY,
         )
         if not whole:
             self._sent += len(trail)
             self._flags = 0
         return part
+
+    def _trail(self, agent: Agent, whole: bool) -> np.ndarray:
+        """Cells that were not sent yet, or with ``whole`` those that were; moves back are marked as such."""
+        first = self._begins + (0 if whole else self._sent)
+        trail = self._race.ground.cells(agent.trail(first))
+        if whole:
+            trail = trail[: self._sent]
+        back = np.frombuffer(self._backs, np.uint8)[max(first - 1, 0) : first + len(trail) - 1].copy()
+        trail[len(trail) - len(back) :] |= back.astype(np.uint32) * np.uint32(BACK_MOVE)
+        if first == self._begins and len(trail):
+            trail[0] &= np.uint32(BACK_MOVE - 1)  # where it was put, nobody stepped
+        return trail
 
     def _cell(self, point: tuple[int, int]) -> int:
         return point[0] * self._race.ground.cols + point[1]
@@ -470,8 +506,11 @@ class Race:
 
     def regions_bytes(self, lane: int) -> bytes:
         """The regions that the algorithm of a lane knows; empty if it knows none."""
-        self._lane(lane)
-        return regions_message(lane, np.zeros(0, np.int32))
+        spec = self._lane(lane).spec
+        uses = spec.algorithm.name == "pr-lrta*" or (spec.algorithm.name == "d-lrta*" and spec.database is not None)
+        if not uses:
+            return regions_message(lane, np.zeros(0, np.int32))
+        return regions_message(lane, regions(self.world, spec.parameters["level"]).ravel())
 
 
 class Crowd:
