@@ -237,14 +237,19 @@ def test_layers_zoom_and_values_under_the_pointer(window: Window) -> None:
     window.until(all_are(window, "reached"))
     window.page.mouse.move(*window.spot(8, 3))
     window.until(lambda: "(8, 3)" in window.page.locator(".tbv-values").inner_text())
+    # A* has been there: one step from the start, and g + h = f.
+    g, h, f = map(float, window.page.locator(".tbv-values tr").nth(1).locator("td").all_inner_texts()[:3])
+    assert g == 1
+    assert f == pytest.approx(g + h, abs=0.1)
     window.page.mouse.move(*window.spot(6, 8))
     window.until(lambda: "wall" in window.page.locator(".tbv-values").inner_text())
     pixels = "() => Array.from(timebound.cards[0].picture.cells.pixels).reduce((sum, one) => (sum * 31 + one) % 1e9, 7)"
     before = window.page.evaluate(pixels)
-    window.page.locator("[data-layer=trail]").uncheck()
-    window.until(lambda: window.page.evaluate(pixels) != before)
-    window.page.locator("[data-layer=trail]").check()
-    window.until(lambda: window.page.evaluate(pixels) == before)
+    for layer in ("trail", "closed", "open"):
+        window.page.locator(f"[data-layer={layer}]").uncheck()
+        window.until(lambda: window.page.evaluate(pixels) != before)
+        window.page.locator(f"[data-layer={layer}]").check()
+        window.until(lambda: window.page.evaluate(pixels) == before)
     scale = window.page.evaluate("timebound.camera.scale")
     window.page.mouse.move(*window.spot(8, 12))
     window.page.mouse.wheel(0, -600)

@@ -12,6 +12,7 @@ import asyncio
 import hmac
 import json
 import logging
+import math
 import queue
 import secrets
 import threading
@@ -38,6 +39,7 @@ _PING = 15.0  # seconds between two questions whether a page is still there, and
 _RATE, _BURST = 300.0, 600.0  # messages in a second, and at once
 _UNHEARD = 256  # messages that wait for a race that is busy, at most
 _ANSWERS = 64  # texts that wait to be sent to a page that does not read, at most
+_LONG = 0.7  # seconds of work after which the page is told what it waits for
 _SOON = 5.0  # seconds in which a thread ends
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -85,6 +87,7 @@ class _Seat:
         self._bell = asyncio.Event()  # something is in the outbox
         self._greet = self._open = True
         self._away = False  # its page has gone, perhaps to come back
+        self._working = time.monotonic()  # since when its thread has been at it; infinite while it waits
         self.page: ServerConnection | None = None
         self.left = 0.0  # when its page went away
         self._thread = threading.Thread(target=self._run, name="timebound-tab", daemon=True)
@@ -99,13 +102,13 @@ class _Seat:
         self._frames = 0
         self._greet, self._away = True, False
         self._inbox.put("")  # wake up
-        sending = asyncio.create_task(self._send(page))
+        beside = [asyncio.create_task(self._send(page)), asyncio.create_task(self._excuse())]
         try:
             await self._listen(page)
         finally:
-            sending.cancel()
-            with suppress(asyncio.CancelledError):
-                await sending
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
             self.page, self.left = None, time.monotonic()
             self._away = True
             self._inbox.put("")
@@ -136,6 +139,16 @@ class _Seat:
                         self._frames -= 1
                         self._inbox.put("")  # there is room for another frame
 
+    async def _excuse(self) -> None:
+        """Tell the page when it must wait: an algorithm's first use compiles it, once per machine."""
+        told = False
+        while True:
+            await asyncio.sleep(0.2)
+            if (time.monotonic() - self._working > _LONG) != told:
+                told = not told
+                words = "getting ready: what is used for the first time on this machine is compiled" if told else ""
+                self._post([json.dumps({"is": "busy", "text": words})])
+
     def _post(self, messages: list[Message]) -> None:
         for message in messages:
             binary = not isinstance(message, str)
@@ -151,7 +164,6 @@ class _Seat:
         while self._open:
             try:
                 if tab is None:
-                    self._say([json.dumps({"is": "busy", "text": "getting ready"})])
                     tab = self._make()
                 if self._greet:
                     self._greet = False
@@ -175,10 +187,13 @@ class _Seat:
         if self._greet:
             return
         while self._open:
+            self._working = math.inf
             try:
                 message = self._inbox.get(block=wait is None or wait > 0, timeout=wait)
             except queue.Empty:
                 return
+            finally:
+                self._working = time.monotonic()
             if message:
                 self._say(tab.take(message))
             wait = 0.0

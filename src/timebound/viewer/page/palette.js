@@ -6,8 +6,14 @@ export const LANES = {
 };
 
 const GROUND = {
-  light: { floor: [252, 251, 248], wall: [62, 68, 82], mud: [168, 136, 92], void: [232, 231, 227], heat: [196, 40, 96] },
-  dark: { floor: [27, 31, 40], wall: [92, 100, 120], mud: [128, 100, 62], void: [15, 17, 23], heat: [255, 92, 138] },
+  light: { floor: [252, 251, 248], wall: [62, 68, 82], mud: [168, 136, 92], void: [232, 231, 227] },
+  dark: { floor: [27, 31, 40], wall: [92, 100, 120], mud: [128, 100, 62], void: [15, 17, 23] },
+};
+
+// From a little to much: lightness alone tells it, whatever colours one sees.
+const WARMTH = {
+  light: [[255, 222, 110], [242, 128, 44], [140, 8, 44]],
+  dark: [[104, 34, 58], [226, 96, 46], [255, 226, 128]],
 };
 
 const TINTS = [[120, 170, 220], [240, 180, 100], [140, 200, 140], [225, 140, 150], [180, 160, 220], [225, 215, 110], [190, 150, 110], [120, 205, 205]];
@@ -36,6 +42,11 @@ function mixed(from, to, share) {
   return from.map((value, k) => value + (to[k] - value) * share);
 }
 
+function warmth(theme, share) {
+  const [cool, warm, hot] = WARMTH[theme];
+  return share < 0.5 ? mixed(cool, warm, share * 2) : mixed(warm, hot, share * 2 - 1);
+}
+
 function packed(colour) {
   const [r, g, b] = colour.map(Math.round);
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
@@ -57,7 +68,7 @@ export class Colours {
           const share = mud === 0 ? 0 : [0, 0.62, dark ? 0.3 : 0.24][mark];
           const marked = mixed(tinted, own, share);
           for (let heat = 0; heat <= HEAT; heat++) {
-            const warm = heat && mud ? mixed(marked, ground.heat, 0.12 + (0.72 * heat) / HEAT) : marked;
+            const warm = heat && mud ? mixed(marked, warmth(theme, (heat - 1) / (HEAT - 1)), 0.5 + (0.35 * heat) / HEAT) : marked;
             for (let seen = 0; seen < 3; seen++) {
               const trail = mud === 0 ? 0 : [0, dark ? 0.5 : 0.46, 0.5][seen];
               this.table[at++] = packed(mixed(warm, seen === 2 ? (dark ? [255, 255, 255] : [20, 22, 30]) : own, trail));
