@@ -50,6 +50,7 @@ SECTIONS = {
             "crowds": ("Crowds", "Units that do not stand in each other."),
             "moving_goals": ("Goals that move", "Chase what moves, and be put elsewhere."),
             "fields": ("Distance fields", "One search from the goals, for all who go there."),
+            "traces": ("Traces", "Look on while a search works: events, moving pictures, files for Posthoc."),
             "saving": ("Saves", "Write agents and fleets down, and go on later."),
             "databases": ("Databases", "Compute ahead of time what agents look up."),
             "own_algorithm": ("Your own algorithm", "One file, and every tool knows it."),
@@ -128,6 +129,7 @@ ROOMS = {
     "algorithms": "Algorithms",
     "budget": "Budgets and results",
     "result": "Budgets and results",
+    "trace": "Traces",
     "errors": "Errors",
 }
 

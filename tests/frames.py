@@ -102,7 +102,7 @@ class Page:
             for name in ("epoch", "tick", "status", "position", "goal", "counters", "ahead", "subgoals"):
                 known[name] = said[name].tolist() if isinstance(said[name], np.ndarray) else said[name]
             for cell, g, h, mark in zip(*(column.tolist() for column in said["marks"]), strict=True):
-                known["marks"][cell] = (mark, g, h)
+                known["marks"][cell] = (mark, None if g != g else g, None if h != h else h)
             known["learned"].update(zip(*(column.tolist() for column in said["learned"]), strict=True))
             known["trail"] += said["trail"].tolist()
         return self

@@ -87,7 +87,7 @@ def test_marks_are_those_of_the_last_search(spec: str) -> None:
         told = page.lanes[0]["marks"]
         assert told.keys() == marks.keys()
         for cell, mark in marks.items():
-            assert told[cell] == pytest.approx(mark, nan_ok=True)
+            assert [math.nan if value is None else value for value in told[cell]] == pytest.approx(mark, nan_ok=True)
 
 
 @pytest.mark.parametrize("spec", ["lrta*", "k-lrta*", "rtaa*", "p-lrta*", "lrta*:depth=3"])

@@ -28,6 +28,7 @@ def add_to(commands: Any) -> None:
 examples:
   timebound solve caves.map 12,34 200,210
   timebound solve caves.map 12,34 200,210 -a 'wa*:weight=3' --budget 100
+  timebound solve caves.map 12,34 200,210 -a 'tba*' --budget 50 --gif race.gif --against 'a*' 'k-lrta*'
   timebound solve roads.gr 1 5000 --json""",
     )
     parser.add_argument(
@@ -45,11 +46,26 @@ examples:
     parser.add_argument("--diagonal", type=number, metavar="COST", help="of a diagonal step, default sqrt 2")
     threshold_option(parser)
     parser.add_argument("--png", metavar="FILE", help="draw the map and the path")
+    parser.add_argument("--gif", metavar="FILE", help="draw the search and the walk as a moving picture")
+    parser.add_argument(
+        "--against", metavar="SPEC", nargs="+", default=[], help="further algorithms in the moving picture, up to five"
+    )
+    parser.add_argument(
+        "--trace", metavar="FILE", help="write what the search did as a .trace.json file for Posthoc, the visualiser"
+    )
     json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     check_output("--png", options.png, ".png", options.map)
+    check_output("--gif", options.gif, ".gif", options.map)
+    check_output("--trace", options.trace, ".json", options.map)
+    if options.trace is not None and not options.trace.lower().endswith(".trace.json"):
+        raise Error(f"--trace writes a .trace.json file, and {options.trace} does not end so")
+    if options.against and not options.gif:
+        raise Error("--against is for the moving picture of --gif FILE")
+    if options.gif and options.change_rate is not None:
+        raise Error("--gif shows a map that does not change; leave --change-rate out")
     from ..algorithms import parse_spec
     from ..episode import solve
     from ..lab.database_files import database_for
@@ -57,8 +73,9 @@ def run(options: argparse.Namespace) -> int:
 
     rules = {name: getattr(options, name) for name in ("connectivity", "corners", "diagonal", "threshold")}
     opened = open_world(options.map, **{name: value for name, value in rules.items() if value is not None})
-    if options.png and not opened.is_grid:
-        raise Error("--png draws grids, and this is a graph")
+    for name in ("png", "gif", "trace"):
+        if getattr(options, name) and not opened.is_grid:
+            raise Error(f"--{name} draws grids, and this is a graph")
     start, goal = opened.place(options.start, "start"), opened.place(options.goal, "goal")
     episode = {"budget": options.budget, "commit": options.commit, "move_limit": options.move_limit}
     changes = None
@@ -66,16 +83,13 @@ def run(options: argparse.Namespace) -> int:
         from ..worlds.changes import RandomChanges
 
         changes = RandomChanges(options.change_rate, every=options.change_every, seed=options.seed)
-    result = solve(
-        opened.world,
-        start,
-        goal,
-        options.algorithm,
-        **episode,
-        optimal="compute" if options.optimal else None,
-        changes=changes,
-        database=database_for(opened.world, parse_spec(options.algorithm), options.database),
-    )
+    database = database_for(opened.world, parse_spec(options.algorithm), options.database)
+    task: dict[str, Any] = {**episode, "changes": changes, "database": database}
+    task["optimal"] = "compute" if options.optimal else None
+    if options.trace:
+        result = _traced(opened.world, start, goal, options, task)
+    else:
+        result = solve(opened.world, start, goal, options.algorithm, **task)
     if options.json:
         record = result.to_dict()
         if opened.first:
@@ -89,7 +103,28 @@ def run(options: argparse.Namespace) -> int:
 
         save(draw(opened.world, {result.algorithm: result.path}, start=start, goal=goal), options.png)
         say(f"wrote {printable(options.png)}", options)
+    if options.gif:
+        from ..viewer.film import save_race
+        from ..viewer.race import Race
+
+        specs = [options.algorithm, *options.against]
+        race = Race(opened.world, specs, start, goal, budget=options.budget, database=database)
+        save_race(race, options.gif)
+        say(f"wrote {printable(options.gif)}", options)
     return SOLVED if result.status == "reached" else UNSOLVED
+
+
+def _traced(world: Any, start: Any, goal: Any, options: argparse.Namespace, task: dict[str, Any]) -> Result:
+    """The walk, written down as it goes."""
+    from ..episode import solve
+    from ..viewer.posthoc import writing
+
+    with writing(options.trace, world, start, goal) as (posthoc, trace):
+        result = solve(world, start, goal, options.algorithm, **task, trace=trace)
+        posthoc.end(result.path[-1], result.status == "reached")
+    rest = f"; {posthoc.left_out:,} events more did not go in" if posthoc.left_out else ""
+    say(f"wrote {printable(options.trace)}: {posthoc.written:,} events{rest}", options)
+    return result
 
 
 def _story(opened: Opened, start: Any, goal: Any, result: Result) -> str:

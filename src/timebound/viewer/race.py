@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,11 @@ from .wire import (
     regions_message,
 )
 
-__all__ = ["COUNTERS", "MOST_LANES", "Crowd", "Lane", "Race"]
+__all__ = ["COUNTERS", "MOST_LANES", "Crowd", "Lane", "Race", "Recording"]
 
 MOST_LANES = 6
 _DRAWN = 64  # pairs of places that are drawn; the farthest apart is a race's problem if none is given
+_AT_ONCE = 1000  # ticks of a rehearsal, so that who waits for others waits no longer
 _GROWS = 50_000  # expansions of the field of distances in a frame, after something has changed
 
 # What is told of each lane in every frame: a name, what a person reads, and the unit.
@@ -241,6 +243,17 @@ class Lane:
         """Where the agent is."""
         return self.agent.position if self.agent is not None else self._race.start
 
+    def scenery(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each cell of the map, whether it is open (1) or closed (2), and how much was learned of it."""
+        scene, world = self._scene, self._race.world
+        marks = np.where(scene.search == int(scene.memo["search"][0]), scene.mark, 0).astype(np.uint8)
+        above = np.zeros(world.states, np.float32)
+        states, values = all_learned(scene)
+        above[states] = values
+        rows, cols = world.shape
+        inside = np.s_[1:-1, 1:-1]
+        return marks.reshape(rows + 2, cols + 2)[inside], above.reshape(rows + 2, cols + 2)[inside]
+
     def count_waste(self, left: float, changed: bool) -> float:
         """What has been paid and is still to be paid at least, over what it all could have been; NaN if not known.
 
@@ -397,6 +410,19 @@ class Race:
         self._changed = True
         self._over()
 
+    def rehearse(self, most: int = 1_000_000) -> int:
+        """Run it to its end, or for so many ticks, and begin anew. Returns how many ticks it takes.
+
+        A race with a budget in expansions is the same every time.
+        """
+        self.restart()
+        ticks = 0
+        while not self.done and ticks < most:
+            self.tick(min(_AT_ONCE, most - ticks))
+            ticks = max(lane.tick_count for lane in self.lanes)
+        self.restart()
+        return ticks
+
     def set_start(self, cell: int) -> None:
         """Another start: all begin anew there."""
         point = self.ground.point(cell, "start")
@@ -511,6 +537,40 @@ class Race:
         if not uses:
             return regions_message(lane, np.zeros(0, np.int32))
         return regions_message(lane, regions(self.world, spec.parameters["level"]).ravel())
+
+
+@dataclass
+class Recording:
+    """A race written down: what a page is told, from the first frame to the last.
+
+    >>> import timebound as tb
+    >>> race = Race(tb.Grid([[1] * 9] * 5), ["a*", "lrta*"], (0, 0), (4, 8))
+    >>> recording = Recording.of(race, frames=20)
+    >>> len(recording.frames), recording.every, recording.cut
+    (9, 1, False)
+    """
+
+    hello: dict[str, Any]
+    map: bytes
+    frames: list[bytes]
+    every: int  # ticks from one frame to the next
+    cut: bool  # whether it ends before the race does, because it would have been too long or too large
+
+    @classmethod
+    def of(cls, race: Race, *, frames: int = 600, most_bytes: int = 20_000_000, most_ticks: int = 100_000) -> Recording:
+        """Run a race from its start and write it down, in at most so many frames and bytes."""
+        every = max(1, -(-race.rehearse(most_ticks) // max(frames - 1, 1)))
+        made = cls(race.hello(), race.map_bytes(), [race.whole()], every, False)
+        size = len(made.map) + len(made.frames[0])
+        while not race.done:
+            race.tick(every)
+            frame = race.frame()
+            size += len(frame)
+            if len(made.frames) >= frames or size > most_bytes:
+                made.cut = True
+                break
+            made.frames.append(frame)
+        return made
 
 
 class Crowd:
