@@ -18,6 +18,7 @@ from typing import Any
 from ..atomic import replaced
 from ..errors import Error, at_least
 from ..text import in_html
+from .race import Race, Recording
 from .server import page_files
 from .tab import Message, Stage
 
@@ -48,30 +49,31 @@ def bundle(entry: str) -> str:
 
 
 def record(stage: Stage, *, name: str = "", ticks: int | None = None, frames: int = 400) -> list[Message]:
-    """Let a race or a crowd run, and give what a page would have heard.
+    """Let a race or a crowd run from its start, and give what a page would have heard.
 
-    ``name`` is what the map is called. It ends when all are done, or after ``ticks``. About so many ``frames`` are
+    ``name`` is what the map is called. It ends when all are done, or after ``ticks``. At most so many ``frames`` are
     made: of a long race fewer per tick.
 
     >>> import timebound as tb
     >>> from timebound.viewer.race import Race
     >>> messages = record(Race(tb.Grid([[1] * 9] * 5), ["a*", "lrta*"], (0, 0), (4, 8)))
-    >>> len(messages)  # hello, the map, and ten frames, the first one before the first tick
-    12
+    >>> len(messages)  # hello, the map, and nine frames, the first one before the first tick
+    11
     """
     most = _MOST_TICKS if ticks is None else at_least(1, ticks, "ticks is how many to record")
-    at_least(1, frames, "frames is how many to record")
-    hello, map_bytes = stage.hello(), stage.map_bytes()
-    stage.frame()  # so that the whole has all there is
-    pictures, made, every = [stage.whole()], 0, 1
-    while made < most and not stage.done:
-        step = min(every, most - made)
-        stage.tick(step)
-        made += step
-        pictures.append(stage.frame())
-        if len(pictures) % frames == 0:  # it is a long one
-            every *= 2
-    hello |= {"is": "hello", "name": name, "speed": max(1.0, float(f"{made / _SECONDS:.2g}"))}
+    at_least(2, frames, "frames is how many to record")
+    if isinstance(stage, Race):
+        recording = Recording.of(stage, frames=frames, most_ticks=most)
+        hello, map_bytes, pictures = recording.hello, recording.map, recording.frames
+        made = recording.every * (len(pictures) - 1)
+    else:
+        hello, map_bytes, pictures, made = stage.hello(), stage.map_bytes(), [stage.frame()], 0
+        every = -(-most // (frames - 1))
+        while made < most and not stage.done:
+            stage.tick(min(every, most - made))
+            made += min(every, most - made)
+            pictures.append(stage.frame())
+    hello |= {"name": name, "speed": max(1.0, float(f"{made / _SECONDS:.2g}"))}
     return [json.dumps(hello), map_bytes, *pictures]
 
 

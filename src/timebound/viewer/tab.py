@@ -26,9 +26,9 @@ _CELLS = 8192  # painted by one message
 _LANES = 6
 _SPEC = 300  # letters of a spec, or of a budget
 _ON_THE_WAY = 2  # frames that a page has not acknowledged, at most
-_PICTURES = 60.0  # frames in a second, at most
+_PICTURES, _FAST_PICTURES = 60.0, 36.0  # frames in a second, at most; and with ticks as fast as can be
 _SLICE = 0.008  # seconds of ticks before the page is listened to again
-_SHARE = 16.0  # with ticks as fast as can be: seconds of ticks for each second of making frames
+_SHARE = 14.0  # with ticks as fast as can be: seconds of ticks for each second of making frames
 _LATE = 0.25  # seconds behind which the pace is given up: what cannot be made up for is not
 _FASTEST = 1_000_000  # ticks in a second
 
@@ -102,8 +102,9 @@ class Tab:
             frame = self.stage.frame()
             made = self._clock() - now
             # As fast as can be means ticks, not pictures; at a pace, there is time for both.
-            pause = made * _SHARE if self.playing and self.speed is None else 0.0
-            self._next_frame = now + made + max(1.0 / _PICTURES - made, pause)
+            fast = self.playing and self.speed is None
+            pause = max(1.0 / _FAST_PICTURES - made, made * _SHARE) if fast else 1.0 / _PICTURES - made
+            self._next_frame = now + made + pause
             self._waiting.add(_number(frame))
             self._changed = False
             messages.append(frame)

@@ -109,7 +109,8 @@ export class App {
     this.cursor = -1;
     this.hover = -1;
     this.acks = [];
-    this.frames = 0;
+    this.frames = 0; // pictures drawn
+    this.shown = 0; // frames of the line that have been drawn
     this.layers = Object.fromEntries(LAYERS.map(([name]) => [name, name !== "regions"]));
     Object.assign(this.layers, memory.get("layers") || {});
     this.chosenTheme = memory.get("theme");
@@ -674,6 +675,7 @@ export class App {
     this.showTime(scene);
     this.showValues(scene);
     for (const number of this.acks) this.send("ack", { number });
+    this.shown += this.acks.length;
     this.acks.length = 0;
     this.frames++;
   }
