@@ -409,3 +409,52 @@ def test_a_replay_plays_from_a_file(browser: Any, tmp_path: Path) -> None:
     assert json.loads(page.evaluate("JSON.stringify(timebound.hello.name)")) == "</script>"
     assert window.complaints == []
     context.close()
+
+
+def test_the_same_page_in_a_notebook(browser: Any) -> None:
+    pytest.importorskip("anywidget")
+    cell = tb.widget(world(), SPECS, (8, 2), (8, 21), budget=20, speed=500.0, height=500)
+    sent: list[Any] = []
+    cell.send = lambda content, buffers=(): sent.append([content, [list(one) for one in buffers]])
+
+    def kernel(message: Any) -> list[Any]:
+        sent.clear()
+        cell.hear(message)
+        return list(sent)
+
+    context = browser.new_context(viewport=WIDE)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.expose_function("kernel", kernel)
+    script = cell._esm.replace("export default", "globalThis.widget =")
+    page.set_content(f"<style>{cell._css}</style><p>A notebook.</p><div id=cell></div>")
+    page.add_script_tag(content=script, type="module")
+    page.wait_for_timeout(0)
+    # What a notebook does: messages go to the kernel, and what it answers comes as objects and buffers.
+    page.evaluate("""() => {
+      let hear = null;
+      const model = {
+        get: () => 500,
+        on: (_, listener) => { hear = listener; },
+        send: (message) => kernel(message).then((answers) => {
+          for (const [content, buffers] of answers) hear(content, buffers.map((one) => new DataView(new Uint8Array(one).buffer)));
+        }),
+      };
+      widget.render({ model, el: document.getElementById("cell") });
+    }""")
+    lanes = "() => [...document.querySelectorAll('.tbv-lane')].map((one) => one.dataset.status)"
+    await_ = lambda wanted: _until(page, lambda: page.evaluate(lanes) == wanted)  # noqa: E731
+    await_(["active"] * 3)
+    page.locator("[data-act=play]").click()
+    await_(["reached"] * 3)
+    assert page.locator(".tbv").bounding_box()["height"] == 500
+    assert complaints == []
+    context.close()
+
+
+def _until(page: Any, condition: Callable[[], Any], seconds: float = 30.0) -> None:
+    last = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < last
+        page.wait_for_timeout(15)

@@ -36,6 +36,7 @@ _HOMES = {
     "Fleet": "fleet",
     "FleetStats": "fleet",
     "view": "viewer.show",
+    "widget": "viewer.notebook",
     "Budget": "budget",
     "Convergence": "result",
     "Event": "trace",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from .fleet import Fleet, FleetStats
     from .scenarios import Problem, Scenario, problems
     from .trace import Event, Trace
+    from .viewer.notebook import widget
     from .viewer.show import view
     from .worlds import generate
     from .worlds.abstraction import regions

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SPECS = ("tba*", "tb-wa*:weight=3", "k-lrta*")
 _CROWD = "tb-wa*"
+_FRAME = 8.0  # milliseconds for all units of a crowd
 
 
 def add_to(commands: Any) -> None:
@@ -57,6 +58,9 @@ MAP is a file, or one of """
     parser.add_argument("--database", metavar="FILE", nargs="+", default=[], help="made by timebound prepare")
     threshold_option(parser)
     parser.add_argument("--crowd", type=whole, metavar="N", help="show N units of one algorithm instead of a race")
+    parser.add_argument(
+        "--frame-ms", type=number, metavar="MS", help=f"of a crowd: time for a tick of all units, default {_FRAME:g}"
+    )
     parser.add_argument("--speed", type=number, default=30.0, metavar="T", help="ticks per second to begin with")
     parser.add_argument("--play", action="store_true", help="run at once; else the page waits to be told")
     parser.add_argument("--port", type=whole, default=0, metavar="P", help="default: any that is free")
@@ -74,6 +78,8 @@ def run(options: argparse.Namespace) -> int:
             raise Error("--ticks says how much --html records; a page runs until it is closed")
     if not 0.1 <= options.speed <= 1_000_000:
         raise Error(f"--speed is in ticks per second, from 0.1 to 1,000,000, not {options.speed:g}")
+    if options.frame_ms is not None and options.crowd is None:
+        raise Error("--frame-ms is for a crowd; a race has a --budget for each move")
     opened = _opened(options)
     make = _crowd(opened, options) if options.crowd is not None else _race(opened, options)
     if options.html:
@@ -143,7 +149,10 @@ def _crowd(opened: Opened, options: argparse.Namespace) -> Callable[[], Any]:
     database = database_for(opened.world, spec, options.database)
 
     def make() -> Any:
-        units = RandomCrowd(opened.world.copy(), spec, options.crowd, seed=options.seed, database=database)
+        frame = _FRAME if options.frame_ms is None else options.frame_ms
+        units = RandomCrowd(
+            opened.world.copy(), spec, options.crowd, frame_ms=frame, seed=options.seed, database=database
+        )
         return Crowd(units)
 
     make()  # mistakes are found now

@@ -25,6 +25,7 @@ from .tab import Message, Stage
 __all__ = ["bundle", "record", "replay_page", "save_replay"]
 
 _MOST_TICKS = 20_000  # if nothing is said
+_BARE = 8  # bytes of a message about regions where there are none
 _SECONDS = 12.0  # that a replay takes, about
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
 
@@ -64,17 +65,19 @@ def record(stage: Stage, *, name: str = "", ticks: int | None = None, frames: in
     at_least(2, frames, "frames is how many to record")
     if isinstance(stage, Race):
         recording = Recording.of(stage, frames=frames, most_ticks=most)
-        hello, map_bytes, pictures = recording.hello, recording.map, recording.frames
+        hello, pictures = recording.hello, recording.frames
         made = recording.every * (len(pictures) - 1)
+        regions = [stage.regions_bytes(k) for k in range(len(stage.lanes))]
+        ground = [recording.map, *(one for one in regions if len(one) > _BARE)]
     else:
-        hello, map_bytes, pictures, made = stage.hello(), stage.map_bytes(), [stage.frame()], 0
+        hello, ground, pictures, made = stage.hello(), [stage.map_bytes()], [stage.frame()], 0
         every = -(-most // (frames - 1))
         while made < most and not stage.done:
             stage.tick(min(every, most - made))
             made += min(every, most - made)
             pictures.append(stage.frame())
     hello |= {"name": name, "speed": max(1.0, float(f"{made / _SECONDS:.2g}"))}
-    return [json.dumps(hello), map_bytes, *pictures]
+    return [json.dumps(hello), *ground, *pictures]
 
 
 def _packed(messages: Iterable[Message]) -> str:

@@ -15,6 +15,8 @@ const SPEEDS = [1, 2, 5, 10, 20, 30, 60, 120, 250, 500, 1000, 2500, 10000, null]
 const BRUSHES = [1, 3, 5, 9];
 const MOST_CELLS = 4000; // painted by one message
 const MUD_COST = 4;
+const CHROME = 150; // pixels of a lane that are not its map
+const LEAST_MAP = 130; // pixels of a map's height
 const LAYERS = [
   ["closed", "Closed states", "expanded, and done with"],
   ["open", "Open states", "seen, and waiting to be expanded"],
@@ -69,6 +71,7 @@ const CROWD_CHARTS = [
   ["arrived", "arrived", "Units at their goals", 0],
   ["last", "states / tick", "States expanded in the last tick", 0],
 ];
+const CROWD_WORDS = { expanded: "states", p50: "median ms", p99: "p99 ms", unreachable: "without a way" };
 const STATUS_WORDS = { active: "on its way", reached: "reached", unreachable: "unreachable", "move-limit": "out of moves", error: "error" };
 
 // What a user chose is kept for the next time, where the browser allows it.
@@ -643,10 +646,33 @@ export class App {
   resized() {
     if (!this.map || !this.cards.length) return;
     const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
+    this.arrange();
     for (const card of this.cards) card.measure(ratio);
     const { width, height } = this.cards[0].picture;
     if (this.camera.fitting) this.camera.fit(this.map.rows, this.map.cols, width, height);
     this.schedule();
+  }
+
+  // As many lanes side by side as lets the map be largest.
+  arrange() {
+    const { clientWidth, clientHeight } = this.lanes;
+    const count = this.cards.length;
+    let best = 1;
+    let largest = 0;
+    for (let across = 1; across <= count && clientWidth / across > 230; across++) {
+      const down = Math.ceil(count / across);
+      const width = clientWidth / across - 26;
+      const height = Math.max(clientHeight / down - CHROME, LEAST_MAP);
+      const scale = Math.min(width / this.map.cols, height / this.map.rows);
+      if (scale > largest * 1.02) {
+        largest = scale;
+        best = across;
+      }
+    }
+    if (this.lanes.dataset.across !== String(best)) {
+      this.lanes.dataset.across = best;
+      this.lanes.style.setProperty("--across", best);
+    }
   }
 
   // --- drawing ------------------------------------------------------------------------------------------------------
@@ -804,7 +830,7 @@ class Card {
       .filter(([column]) => app.columns[column] !== undefined)
       .map(([column, text, words, least]) => new Chart(text, app.columns[column], words, least));
     this.numbers = new Map();
-    const shown = lane ? NUMBERS : (hello.stats || []).filter((one) => !CROWD_CHARTS.some(([column]) => column === one.name)).map((one) => [one.name, one.name]);
+    const shown = lane ? NUMBERS : (hello.stats || []).filter((one) => !CROWD_CHARTS.some(([column]) => column === one.name)).map((one) => [one.name, CROWD_WORDS[one.name] || one.name]);
     const units = Object.fromEntries((hello.stats || hello.counters).map((one) => [one.name, one.label || one.name]));
     const items = shown.filter(([column]) => app.columns[column] !== undefined).map(([column, text]) => {
       const value = make("dd", { text: "–" });

@@ -37,7 +37,7 @@ export class Chart {
     this.least = least; // what the line stands on
     this.value = make("b", { text: "–" });
     this.canvas = make("canvas", { "aria-hidden": "true" });
-    this.element = make("div", { class: "tbv-chart", title: explanation }, make("span", {}, `${label} `, this.value), this.canvas);
+    this.element = make("div", { class: "tbv-chart", title: explanation }, make("span", {}, this.value, ` ${label}`), this.canvas);
     this.context = this.canvas.getContext("2d");
     this.width = 0;
     this.height = 0;
