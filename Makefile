@@ -98,6 +98,7 @@ bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 20 
 	$(PY) benchmarks/fleet.py
 	$(PY) benchmarks/crowds.py
 	$(PY) benchmarks/fields.py
+	$(PY) benchmarks/traces.py
 	$(PY) benchmarks/chase.py
 	$(PY) benchmarks/viewer.py
 

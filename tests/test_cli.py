@@ -342,6 +342,10 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         # Outputs that would not be what their name says, have nowhere to go, or would destroy what is read.
         (["solve", "good.map", "0,0", "1,4", "--png", "x.pdf"], ["--png", "x.pdf does not end in .png"]),
         (["solve", "good.map", "0,0", "1,4", "--png", "x"], ["x does not end in .png"]),
+        (["solve", "good.map", "0,0", "1,4", "--gif", "x.png"], ["--gif", "x.png does not end in .gif"]),
+        (["solve", "good.map", "0,0", "1,4", "--trace", "x.json"], ["--trace writes a .trace.json file"]),
+        (["solve", "good.map", "0,0", "1,4", "--trace", "x.txt"], ["--trace", "x.txt does not end in .json"]),
+        (["solve", "good.gr", "1", "2", "--trace", "x.trace.json"], ["--trace draws grids"]),
         (["solve", "good.map", "0,0", "1,4", "--png", "good.map/x.png"], ["there is no folder good.map"]),
         (["solve", "good.map", "0,0", "1,4", "--png", "x" * 300 + ".png"], ["cannot write"]),
         (["solve", "good.map", "0,0", "1,4", "--png", ""], ["it is a folder"]),
@@ -479,7 +483,7 @@ def test_every_output_option_knows_its_ending(capsys):
         helped = run(capsys, *words, "--help")[1]
         outputs |= {option for option in ("--png", "--csv", "--export", "-o") if f"{option} F" in helped}
         outputs |= set(re.findall(r"(--\w+) FILE", helped))
-    assert outputs == {"--png", "--gif", "--csv", "--export", "-o", "--output", "--database"}
+    assert outputs == {"--png", "--gif", "--csv", "--export", "-o", "--output", "--database", "--trace"}
 
 
 def test_a_picture_is_written_whole(capsys, here, monkeypatch):

@@ -188,11 +188,12 @@ def _steps(kinds: list[str], specs: list[Spec]) -> Iterator[tuple[str, Callable[
                     )
         if kind == WATCHED:
             yield f"{kind}: what there is to see", lambda: _look_on(world)  # noqa: B023
-            continue  # all else is as on other grids
         if world.undirected and world.table != "hashed":
             yield f"{kind}: distance field", lambda: _field(world, start, goal)  # noqa: B023
         if kind == "grid":  # where games are; elsewhere it is compiled when it is wanted
             yield f"{kind}: units that keep apart", lambda: _crowd(world, start, goal)  # noqa: B023
+        if kind == WATCHED:
+            continue  # all else is as on other grids
         yield f"{kind}: check and draw problems", lambda: _rest(world, start, goal)  # noqa: B023
 
 
@@ -222,6 +223,8 @@ def _walk(world: World, start: Any, goal: Any, spec: Spec, database: Any) -> Non
     trace = Trace() if isinstance(world, _Watched) else None
     agent = Agent(spec, world, start, goal, budget=1000, move_limit=1000, database=database, trace=trace)
     agent.step()
+    if trace is not None:
+        agent.ahead(likely=True)
     agent.retarget(start).retarget(goal).run().result()
 
 

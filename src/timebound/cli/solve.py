@@ -28,7 +28,7 @@ def add_to(commands: Any) -> None:
 examples:
   timebound solve caves.map 12,34 200,210
   timebound solve caves.map 12,34 200,210 -a 'wa*:weight=3' --budget 100
-  timebound solve caves.map 12,34 200,210 -a 'tba*' --budget 50 --gif race.gif --against 'a*' 'k-lrta*'
+  timebound solve caves.map 12,34 200,210 -a 'tba*' --budget 50 --gif race.gif
   timebound solve roads.gr 1 5000 --json""",
     )
     parser.add_argument(

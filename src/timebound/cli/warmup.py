@@ -26,7 +26,7 @@ def add_to(commands: Any) -> None:
 examples:
   timebound warmup
   timebound warmup 'tba*' 'lrta*' --worlds grid  only what a game needs
-  timebound warmup 'tba*' --worlds 'watched grid'  for the viewer, and for traces
+  timebound warmup 'tba*' --worlds 'watched grid'  for the viewer and traces
   NUMBA_CACHE_DIR=cache timebound warmup         keep the kernels in a folder""",
     )
     parser.add_argument("algorithms", nargs="*", metavar="ALGORITHM", help="default: all; see timebound algorithms")

@@ -533,8 +533,7 @@ class Race:
     def regions_bytes(self, lane: int) -> bytes:
         """The regions that the algorithm of a lane knows; empty if it knows none."""
         spec = self._lane(lane).spec
-        uses = spec.algorithm.name == "pr-lrta*" or (spec.algorithm.name == "d-lrta*" and spec.database is not None)
-        if not uses:
+        if not _has_regions(spec):
             return regions_message(lane, np.zeros(0, np.int32))
         return regions_message(lane, regions(self.world, spec.parameters["level"]).ravel())
 
@@ -684,6 +683,11 @@ def _specs_of(specs: Sequence[str | Spec]) -> list[Spec]:
     return [parse_spec(spec) for spec in given]
 
 
+def _has_regions(spec: Spec) -> bool:
+    name = spec.algorithm.name
+    return name == "pr-lrta*" or (name == "d-lrta*" and spec.database is not None)
+
+
 def _told_names(names: Sequence[tuple[str, str, str]]) -> list[dict[str, str]]:
     return [{"name": name, "label": label, "unit": unit} for name, label, unit in names]
 
@@ -694,6 +698,7 @@ def _told_lane(number: int, lane: Lane) -> dict[str, Any]:
         "name": lane.spec.algorithm.name,
         "colour": number,
         "parameters": dict(lane.spec.parameters),
+        "regions": _has_regions(lane.spec),
         "error": lane.error,
     }
 
