@@ -52,3 +52,5 @@ def setup(app: Any) -> None:
         lines[:] = [re.sub(r"``docs/(\w+)\.md``", r":doc:`/\1`", line) for line in lines]
 
     app.connect("autodoc-process-docstring", linked)
+    # Whole pages, which are copied as they are.
+    app.connect("config-inited", lambda app, config: config.html_extra_path.append(str(app.srcdir / "extra")))
