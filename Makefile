@@ -51,8 +51,10 @@ KERNELS := $(PY) -c 'import sys; from timebound.warmup import warm; warm(kinds=s
 kernels-1: $(STAMP)
 	$(KERNELS) terrain 'steep terrain' puzzle
 
+# Of agents that are watched, those that the tests and examples watch; all others only with the JIT off.
 kernels-2: $(STAMP)
 	$(KERNELS) grid graph
+	$(PY) -c 'from timebound.warmup import WATCHED, warm; warm(kinds=[WATCHED], algorithms=["a*", "lrta*", "k-lrta*"])'
 
 # Each run of the tests leaves the lines that it saw in a file of its own. Without the JIT a tracer would double the time.
 PYTEST_COMPILED := $(PY) -m pytest --cov=timebound --cov-report= --doctest-modules --doctest-glob='*.md' -m 'not once'
