@@ -483,7 +483,7 @@ def test_every_output_option_knows_its_ending(capsys):
         helped = run(capsys, *words, "--help")[1]
         outputs |= {option for option in ("--png", "--csv", "--export", "-o") if f"{option} F" in helped}
         outputs |= set(re.findall(r"(--\w+) FILE", helped))
-    assert outputs == {"--png", "--gif", "--csv", "--export", "-o", "--output", "--database", "--trace"}
+    assert outputs == {"--png", "--gif", "--html", "--csv", "--export", "-o", "--output", "--database", "--trace"}
 
 
 def test_a_picture_is_written_whole(capsys, here, monkeypatch):

@@ -430,6 +430,7 @@ def test_the_same_page_in_a_notebook(browser: Any) -> None:
     script = cell._esm.replace("export default", "globalThis.widget =")
     page.set_content(f"<style>{cell._css}</style><p>A notebook.</p><div id=cell></div>")
     page.add_script_tag(content=script, type="module")
+    _until(page, lambda: page.evaluate("typeof widget") == "object")
     # What a notebook does: messages go to the kernel, and what it answers comes as objects and buffers.
     page.evaluate("""() => {
       let hear = null;
