@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 # The MovingAI maps, if they lie beside the project.
 export TIMEBOUND_MAPS ?= $(abspath $(wildcard ../shared/movingai))
 
-.PHONY: demo test lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs site bench deadlines fuzz lowest lowest-smoke clean help
+.PHONY: demo test browser lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs site bench deadlines fuzz lowest lowest-smoke clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -32,8 +32,11 @@ demo: $(DEMO)  ## Race the searches on a generated map and draw their paths
 # Two at a time: first two processes compile the kernels, each those of other kinds of worlds. The tests without the JIT
 # need none and begin when one of the two is done, those with it when both are; of these, the second part begins when a
 # core is free again. Each tells what it has to say at its end.
-test: lint  ## All tests, style and types
+test: lint browser  ## All tests, style and types
 	$(MAKE) --no-print-directory -j2 --output-sync=target AHEAD='kernels-1 kernels-2' kernels-1 kernels-2 types coverage
+
+browser: $(STAMP)  ## A browser for the viewer's tests: found, or installed where that can be done
+	@$(PY) tests/browsers.py
 
 lint: $(STAMP)  ## Style
 	$(VENV)/bin/ruff check .
@@ -99,6 +102,7 @@ bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 20 
 	$(PY) benchmarks/fields.py
 	$(PY) benchmarks/traces.py
 	$(PY) benchmarks/chase.py
+	$(PY) benchmarks/viewer.py
 
 deadlines: $(STAMP)  ## How long single steps take under 1 ms, and what 10,000 agents take; some 20 minutes
 	$(PY) benchmarks/deadlines.py

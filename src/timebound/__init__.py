@@ -35,6 +35,8 @@ _HOMES = {
     "Agent": "episode",
     "Fleet": "fleet",
     "FleetStats": "fleet",
+    "view": "viewer.show",
+    "widget": "viewer.notebook",
     "Budget": "budget",
     "Convergence": "result",
     "Event": "trace",
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
     from .fleet import Fleet, FleetStats
     from .scenarios import Problem, Scenario, problems
     from .trace import Event, Trace
+    from .viewer.notebook import widget
+    from .viewer.show import view
     from .worlds import generate
     from .worlds.abstraction import regions
     from .worlds.changes import RandomChanges

@@ -47,8 +47,9 @@ examples:
     threshold_option(parser)
     parser.add_argument("--png", metavar="FILE", help="draw the map and the path")
     parser.add_argument("--gif", metavar="FILE", help="draw the search and the walk as a moving picture")
+    parser.add_argument("--html", metavar="FILE", help="write a page that replays search and walk anywhere")
     parser.add_argument(
-        "--against", metavar="SPEC", nargs="+", default=[], help="further algorithms in the moving picture, up to five"
+        "--against", metavar="SPEC", nargs="+", default=[], help="further algorithms in --gif and --html, up to five"
     )
     parser.add_argument(
         "--trace", metavar="FILE", help="write what the search did as a .trace.json file for Posthoc, the visualiser"
@@ -59,13 +60,15 @@ examples:
 def run(options: argparse.Namespace) -> int:
     check_output("--png", options.png, ".png", options.map)
     check_output("--gif", options.gif, ".gif", options.map)
+    check_output("--html", options.html, ".html", options.map)
     check_output("--trace", options.trace, ".json", options.map)
     if options.trace is not None and not options.trace.lower().endswith(".trace.json"):
         raise Error(f"--trace writes a .trace.json file, and {options.trace} does not end so")
-    if options.against and not options.gif:
-        raise Error("--against is for the moving picture of --gif FILE")
-    if options.gif and options.change_rate is not None:
-        raise Error("--gif shows a map that does not change; leave --change-rate out")
+    moving = [name for name in ("gif", "html") if getattr(options, name)]
+    if options.against and not moving:
+        raise Error("--against is for what --gif FILE and --html FILE show")
+    if moving and options.change_rate is not None:
+        raise Error(f"--{moving[0]} shows a map that does not change; leave --change-rate out")
     from ..algorithms import parse_spec
     from ..episode import solve
     from ..lab.database_files import database_for
@@ -73,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
     rules = {name: getattr(options, name) for name in ("connectivity", "corners", "diagonal", "threshold")}
     opened = open_world(options.map, **{name: value for name, value in rules.items() if value is not None})
-    for name in ("png", "gif", "trace"):
+    for name in ("png", "gif", "html", "trace"):
         if getattr(options, name) and not opened.is_grid:
             raise Error(f"--{name} draws grids, and this is a graph")
     start, goal = opened.place(options.start, "start"), opened.place(options.goal, "goal")
@@ -103,14 +106,19 @@ def run(options: argparse.Namespace) -> int:
 
         save(draw(opened.world, {result.algorithm: result.path}, start=start, goal=goal), options.png)
         say(f"wrote {printable(options.png)}", options)
-    if options.gif:
+    if moving:
         from ..viewer.film import save_race
         from ..viewer.race import Race
+        from ..viewer.replay import save_replay
 
         specs = [options.algorithm, *options.against]
         race = Race(opened.world, specs, start, goal, budget=options.budget, database=database)
-        save_race(race, options.gif)
-        say(f"wrote {printable(options.gif)}", options)
+        if options.gif:
+            save_race(race, options.gif)
+        if options.html:
+            save_replay(race, options.html, title=f"timebound: {printable(opened.name)}", name=printable(opened.name))
+        for name in moving:
+            say(f"wrote {printable(getattr(options, name))}", options)
     return SOLVED if result.status == "reached" else UNSOLVED
 
 
