@@ -52,8 +52,10 @@ KERNELS := $(PY) -c 'import sys; from timebound.warmup import warm; warm(kinds=s
 kernels-1: $(STAMP)
 	$(KERNELS) terrain 'steep terrain' puzzle
 
+# Of agents that are watched, those that the tests and examples watch; all others only with the JIT off.
 kernels-2: $(STAMP)
 	$(KERNELS) grid graph
+	$(PY) -c 'from timebound.warmup import WATCHED, warm; warm(kinds=[WATCHED], algorithms=["a*", "lrta*", "k-lrta*"])'
 
 # Each run of the tests leaves the lines that it saw in a file of its own: marks in the code, for a tracer takes long.
 PYTEST_MARKED := PYTHONPATH=$(CURDIR)/tests $(PY) -m pytest -p line_marks

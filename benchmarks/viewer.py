@@ -2,7 +2,7 @@
 
 Three things are measured, in headless Chromium beside the server on one machine:
 
-* a race of four lanes on 512 x 512, at 60 ticks per second and as fast as it can: frames drawn per second;
+* a race of four lanes on 512 x 512, at 60 and at 600 ticks per second: frames drawn per second;
 * 10,000 units on 1024 x 1024: frames drawn per second;
 * ticks per second of a race as fast as it can, with a page that shows it and without.
 
@@ -61,19 +61,18 @@ class Watched:
             time.sleep(0.05)
 
     def measure(self, seconds: float) -> dict[str, float]:
-        """Frames that came over the line, pictures that were drawn, and ticks, per second."""
-        script = "[timebound.shown, timebound.frames, timebound.live.tick, performance.now()]"
+        """Frames of the server that were drawn, and all pictures that were, per second."""
+        script = "[timebound.shown, timebound.frames, performance.now()]"
         before = self.page.evaluate(script)
         time.sleep(seconds)
         after = self.page.evaluate(script)
-        passed = (after[3] - before[3]) / 1000
-        names = ("frames", "pictures", "ticks")
-        return {name: (after[k] - before[k]) / passed for k, name in enumerate(names)}
+        passed = (after[2] - before[2]) / 1000
+        return {name: (after[k] - before[k]) / passed for k, name in enumerate(("frames", "pictures"))}
 
 
 def frames_of_a_race(browser: Any, world: tb.Grid, speed: float | None, seconds: float) -> dict[str, float]:
     """Four lanes."""
-    with Viewer(lambda: race(world), speed=speed) as viewer:
+    with Viewer(lambda: Endless(world), speed=speed) as viewer:  # type: ignore[arg-type, return-value]
         watched = Watched(browser, viewer, speed)
         found = watched.measure(seconds)
         watched.page.close()
@@ -144,7 +143,7 @@ def main() -> None:
     figures: dict[str, Any] = {}
     with browsers.launched() as browser:
         figures["race, 60 ticks/s"] = frames_of_a_race(browser, world, 60.0, given.seconds)
-        figures["race, max"] = frames_of_a_race(browser, world, None, min(given.seconds, 2.0))
+        figures["race, 600 ticks/s"] = frames_of_a_race(browser, world, 600.0, given.seconds)
         figures["crowd of 10,000"] = frames_of_a_crowd(browser, large, 10_000, given.seconds)
         alone, watched, frames = [], [], []
         for _ in range(given.repeats):
@@ -157,9 +156,9 @@ def main() -> None:
     if given.json:
         print(json.dumps(figures))
         return
-    print(f"{'four lanes, 512 x 512':<34}{'frames/s':>10}{'ticks/s':>10}")
-    for name in ("race, 60 ticks/s", "race, max", "crowd of 10,000"):
-        print(f"  {name:<32}{figures[name]['frames']:>10.1f}{figures[name]['ticks']:>10.0f}")
+    print(f"{'':<34}{'frames/s':>10}")
+    for name in ("race, 60 ticks/s", "race, 600 ticks/s", "crowd of 10,000"):
+        print(f"  {name:<32}{figures[name]['frames']:>10.1f}")
     ticks = figures["ticks"]
     print(f"ticks/s of a race, as fast as can be: {ticks['alone']:,.0f} alone, {ticks['watched']:,.0f} with a page")
     print(f"  ({ticks['frames']:.0f} frames/s): {figures['slower']:.1%} slower")

@@ -15,7 +15,7 @@ nitpicky = True
 # Types of others, and of ours those that are no public names, are told but lead nowhere.
 nitpick_ignore_regex = [
     ("py:class", r"(numpy|pathlib|collections)\..*"),
-    ("py:class", r"World|timebound\.(algorithms|kernels|worlds)\..*"),
+    ("py:class", r"World|timebound\.(algorithms|kernels|viewer|worlds)\..*"),
 ]
 autosummary_generate = False  # pages.py makes the pages
 autodoc_member_order = "bysource"

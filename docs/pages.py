@@ -330,6 +330,10 @@ def gather(folder: Path) -> None:
             r"@media \(prefers-color-scheme:dark\)\{[^{}]*\{[^{}]*\}\}", "", figure.read_text(encoding="utf-8")
         )
         pages[str(figure.relative_to(HERE))] = light
+    for picture in HERE.glob("images/viewer*.png"):
+        place = folder / picture.relative_to(HERE)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(picture.read_bytes())
     for name, text in pages.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -37,10 +37,10 @@ def shot(browser: Any, viewer: Viewer, name: str, ticks: int, size: dict[str, in
         page.evaluate("timebound.send('tick')")
         while page.evaluate("Number(document.querySelector('.tbv').dataset.tick)") < tick:
             time.sleep(0.01)
-    page.mouse.move(size["width"] * 0.18, size["height"] * 0.27)
+    page.mouse.move(size["width"] * 0.16, size["height"] * 0.28)
     page.wait_for_timeout(300)
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    small = picture.quantize(255, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    small = picture.quantize(255, Image.Quantize.MEDIANCUT, kmeans=3, dither=Image.Dither.NONE)
     small.save(HERE / "images" / name, optimize=True)
     page.close()
 

@@ -430,7 +430,7 @@ def test_the_same_page_in_a_notebook(browser: Any) -> None:
     script = cell._esm.replace("export default", "globalThis.widget =")
     page.set_content(f"<style>{cell._css}</style><p>A notebook.</p><div id=cell></div>")
     page.add_script_tag(content=script, type="module")
-    page.wait_for_timeout(0)
+    _until(page, lambda: page.evaluate("typeof widget") == "object")
     # What a notebook does: messages go to the kernel, and what it answers comes as objects and buffers.
     page.evaluate("""() => {
       let hear = null;
@@ -438,7 +438,8 @@ def test_the_same_page_in_a_notebook(browser: Any) -> None:
         get: () => 500,
         on: (_, listener) => { hear = listener; },
         send: (message) => kernel(message).then((answers) => {
-          for (const [content, buffers] of answers) hear(content, buffers.map((one) => new DataView(new Uint8Array(one).buffer)));
+          const view = (one) => new DataView(new Uint8Array(one).buffer);
+          for (const [content, buffers] of answers) hear(content, buffers.map(view));
         }),
       };
       widget.render({ model, el: document.getElementById("cell") });

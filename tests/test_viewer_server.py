@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import itertools
 import json
 import os
@@ -21,6 +23,7 @@ import pytest
 
 import timebound as tb
 from helpers import COMPILED
+from timebound.cli import main
 from timebound.viewer.race import Crowd, Race
 from timebound.viewer.server import Viewer
 from timebound.viewer.tab import LARGEST_MESSAGE, Tab
@@ -404,3 +407,21 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
             assert answer.status == 200
         process.send_signal(subprocess.signal.SIGINT)  # type: ignore[attr-defined]
         assert process.wait(20) == 130
+
+
+def test_commands_write_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, page = tmp_path / "m.map", tmp_path / "race.html"
+    tb.Grid([[1] * 12] * 9).save(file)
+    assert main(["solve", str(file), "0,0", "8,11", "-a", "tba*", "--html", str(page), "--against", "a*"]) == 0
+    solved = page.read_text(encoding="utf-8")
+    assert main(["view", str(file), "-a", "tba*", "--html", str(page), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert told == {"html": str(page), "bytes": page.stat().st_size}
+    viewed = page.read_text(encoding="utf-8")
+    assert main(["view", "rooms", "--size", "20", "--crowd", "7", "--ticks", "5", "--html", str(page)]) == 0
+    for text in (solved, viewed, page.read_text(encoding="utf-8")):
+        packed = text.partition('id="recording">')[2].partition("<")[0]
+        messages = gzip.decompress(base64.b64decode(packed))
+        length = int.from_bytes(messages[4:8], "little")
+        assert json.loads(messages[8 : 8 + length])["kind"] in ("race", "crowd")
+        assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")

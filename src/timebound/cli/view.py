@@ -29,20 +29,21 @@ def add_to(commands: Any) -> None:
         run,
         "view",
         "watch a race in the browser, and paint walls while it runs",
-        "Open a page with up to six lanes on one map: each its algorithm, the same problem,\n"
-        "the same ticks. On it: play, pause, go back in time; drag start and goal, paint\n"
-        "walls; other algorithms, parameters and budgets; layers of what each search holds.\n"
-        "The page is served to this machine only, and needs no network. Ctrl-C ends it.",
+        "Open a page with up to six lanes on one map: each its algorithm, the same\n"
+        "problem, the same ticks. On it: play, pause, go back in time; drag start and\n"
+        "goal, paint walls; other algorithms, parameters and budgets; layers of what\n"
+        "each search holds. The page is served to this machine only, and needs no\n"
+        "network. Ctrl-C ends it.",
         """\
 examples:
   timebound view caves.map -a 'tba*' 'tb-wa*:weight=3' 'k-lrta*' --budget 50
   timebound view caves.map --start 12 34 --goal 200 210 --speed 60
   timebound view rooms --size 100 --seed 3          a generated map
   timebound view caves.map --crowd 10000            a crowd
-  timebound view caves.map -a 'tba*' --html race.html   a page that replays it anywhere
+  timebound view caves.map --html race.html         a page that replays it
 
-MAP is a file, or one of """
-        + f"{', '.join(KINDS)}, which is then generated.",
+MAP is a file, or the name of a generator: """
+        + f"{', '.join(KINDS)}.",
     )
     parser.add_argument("map", metavar="MAP", help=".map, image, .npy or ROS .yaml; or the name of a generator")
     parser.add_argument(

@@ -26,9 +26,10 @@ _CELLS = 8192  # painted by one message
 _LANES = 6
 _SPEC = 300  # letters of a spec, or of a budget
 _ON_THE_WAY = 2  # frames that a page has not acknowledged, at most
-_PICTURES, _FAST_PICTURES = 60.0, 36.0  # frames in a second, at most; and with ticks as fast as can be
+_PICTURES, _FAST_PICTURES = 60.0, 24.0  # frames in a second, at most; and with ticks as fast as can be
 _SLICE = 0.008  # seconds of ticks before the page is listened to again
-_SHARE = 14.0  # with ticks as fast as can be: seconds of ticks for each second of making frames
+_SHARE = 20.0  # with ticks as fast as can be: seconds of ticks for each second of making frames ...
+_PAGE_SHARE = 6.0  # ... and for each second that the page takes to show them
 _LATE = 0.25  # seconds behind which the pace is given up: what cannot be made up for is not
 _FASTEST = 1_000_000  # ticks in a second
 
@@ -67,6 +68,7 @@ class Tab:
         self._waiting: set[int] = set()  # frames that the page has not acknowledged
         self._changed = False  # since the last frame
         self._next_frame = 0.0
+        self._page_seconds = 0.0  # that the page takes for a frame, lately
         self._ticked = 0  # of the present pace, which began ...
         self._since = 0.0  # ... then
         self._tick_seconds = 0.001  # of one tick, lately
@@ -103,7 +105,9 @@ class Tab:
             made = self._clock() - now
             # As fast as can be means ticks, not pictures; at a pace, there is time for both.
             fast = self.playing and self.speed is None
-            pause = max(1.0 / _FAST_PICTURES - made, made * _SHARE) if fast else 1.0 / _PICTURES - made
+            pause = 1.0 / _PICTURES - made
+            if fast:
+                pause = max(1.0 / _FAST_PICTURES - made, made * _SHARE, self._page_seconds * _PAGE_SHARE)
             self._next_frame = now + made + pause
             self._waiting.add(_number(frame))
             self._changed = False
@@ -254,6 +258,10 @@ class Tab:
 
     def _ack(self, asked: dict[str, Any]) -> None:
         self._waiting.discard(_whole(asked, "number", 0, 2**32 - 1))
+        taken = asked.get("ms", 0)
+        if not is_number(taken) or not 0 <= taken <= 1000:
+            raise Error(f"ms is how long a frame took, from 0 to 1000, not {_brief(taken)}")
+        self._page_seconds = (self._page_seconds + float(taken) / 1000) / 2
 
     _DEEDS: dict[str, Callable[[Any, dict[str, Any]], list[Message] | None]] = {  # noqa: RUF012
         "play": _play,

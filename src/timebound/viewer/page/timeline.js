@@ -2,7 +2,7 @@
 // When it grows too large, the oldest stretches keep only those: one can still go back to the begin, in wider steps.
 
 const LIMIT = 96 << 20; // bytes
-const LEAST = 1 << 18; // bytes of frames between two whole ones, at least
+const LEAST = 1 << 20; // bytes of frames between two whole ones, at least
 const STRETCH = 240; // frames between two whole ones
 
 export class Timeline {
@@ -23,7 +23,7 @@ export class Timeline {
   // A frame that `scene` has just applied.
   add(frame, scene) {
     const crowd = frame.kind === "crowd";
-    const due = this.since > Math.max(this.keyBytes, LEAST) || this.count > STRETCH || crowd;
+    const due = this.since > Math.max(2 * this.keyBytes, LEAST) || this.count > STRETCH || crowd;
     const key = !this.stops.length || due ? scene.snapshot() : null;
     this.since += frame.bytes;
     this.count++;
