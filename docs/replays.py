@@ -29,6 +29,7 @@ class Replay(NamedTuple):
     words: str
     database: str | None = None  # the algorithm that it is made for
     seed: int = 2  # of the problem
+    open_ground: bool = False  # a map on which those who only look around do not take for ever
 
 
 RACES = {
@@ -43,12 +44,14 @@ RACES = {
         ("lrta*", "k-lrta*", "rtaa*", "ribs"),
         15,
         "Each looks around where it stands, and learns. The warmer the ground, the more its value has risen.",
+        open_ground=True,
     ),
     "changing_worlds": Replay(
         "Worlds that change",
         ("rtb-wa*", "tb-wa*", "k-lrta*"),
         15,
         "A wall is built across the way, and a gap opened in it later. The first searches again only when it matters.",
+        open_ground=True,
     ),
     "path_refinement": Replay(
         "Regions",
@@ -118,8 +121,10 @@ def make(folder: Path) -> str:
 
 def _race(replay: Replay) -> Race:
     database: Any = None
-    if replay.database is None:
+    if replay.open_ground:
         world = tb.Grid(tb.generate.caves((36, 60), seed=4, feature=6))
+    elif replay.database is None:
+        world = tb.Grid(tb.generate.caves((40, 64), seed=0, feature=5, fill=0.45))
     else:
         world = tb.Grid(tb.generate.rooms((33, 49), room=8, seed=4))
         options = {"records": 300, "coverage": False} if replay.database == "knn-lrta*" else {}
