@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -397,16 +398,28 @@ def test_a_crowd_is_restarted_by_another_one() -> None:
 # ------------------------------------------------------------------------------------------------ the command
 
 
+COMMAND = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs in the background has it ignored
+from timebound.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     tb.Grid([[1] * 12] * 9).save(tmp_path / "m.map")
-    command = [sys.executable, "-m", "timebound.cli", "view", str(tmp_path / "m.map"), "-a", "lrta*"]
-    with subprocess.Popen([*command, "--no-browser", "--json"], stdout=subprocess.PIPE, text=True) as process:
+    words = ["view", str(tmp_path / "m.map"), "-a", "lrta*", "--no-browser", "--json"]
+    process = subprocess.Popen([sys.executable, "-c", COMMAND, *words], stdout=subprocess.PIPE, text=True)
+    try:
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())["address"]
         with urllib.request.urlopen(address, timeout=10) as answer:
             assert answer.status == 200
-        process.send_signal(subprocess.signal.SIGINT)  # type: ignore[attr-defined]
+        process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_commands_write_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
