@@ -9,7 +9,7 @@ LOWEST := .venv-lowest
 # The MovingAI maps, if they lie beside the project.
 export TIMEBOUND_MAPS ?= $(abspath $(wildcard ../shared/movingai))
 
-.PHONY: demo test lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs site wheel bench deadlines fuzz lowest lowest-smoke clean help
+.PHONY: demo test browser lint types kernels-1 kernels-2 compiled compiled-1 compiled-2 interpreted quick coverage doctest docs site wheel bench deadlines fuzz lowest lowest-smoke clean help
 
 help:  ## What can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
@@ -33,8 +33,11 @@ demo: $(DEMO)  ## Race the searches on a generated map and draw their paths
 # Two at a time: first two processes compile the kernels, each those of other kinds of worlds. The tests without the JIT
 # need none and begin when one of the two is done, those with it when both are; of these, the second part begins when a
 # core is free again. Each tells what it has to say at its end.
-test: lint  ## All tests, style and types
+test: lint browser  ## All tests, style and types
 	$(MAKE) --no-print-directory -j2 --output-sync=target AHEAD='kernels-1 kernels-2' kernels-1 kernels-2 types coverage
+
+browser: $(STAMP)  ## A browser for the viewer's tests: found, or installed where that can be done
+	@$(PY) tests/browsers.py
 
 lint: $(STAMP)  ## Style
 	$(VENV)/bin/ruff check .
@@ -49,11 +52,14 @@ KERNELS := $(PY) -c 'import sys; from timebound.warmup import warm; warm(kinds=s
 kernels-1: $(STAMP)
 	$(KERNELS) terrain 'steep terrain' puzzle
 
+# Of agents that are watched, those that the tests and examples watch; all others only with the JIT off.
 kernels-2: $(STAMP)
 	$(KERNELS) grid graph
+	$(PY) -c 'from timebound.warmup import WATCHED, warm; warm(kinds=[WATCHED], algorithms=["a*", "lrta*", "k-lrta*"])'
 
-# Each run of the tests leaves the lines that it saw in a file of its own. Without the JIT a tracer would double the time.
-PYTEST_COMPILED := $(PY) -m pytest --cov=timebound --cov-report= --doctest-modules --doctest-glob='*.md' -m 'not once'
+# Each run of the tests leaves the lines that it saw in a file of its own: marks in the code, for a tracer takes long.
+PYTEST_MARKED := PYTHONPATH=$(CURDIR)/tests $(PY) -m pytest -p line_marks
+PYTEST_COMPILED := $(PYTEST_MARKED) --doctest-modules --doctest-glob='*.md' -m 'not once'
 compiled: compiled-1 compiled-2  ## All examples, and the tests but for those in which no kernel plays a part
 
 compiled-1: $(STAMP) $(AHEAD)
@@ -63,8 +69,7 @@ compiled-2: $(STAMP) $(AHEAD)
 	COVERAGE_FILE=.coverage.compiled-2 $(PYTEST_COMPILED) $(filter-out $(wildcard tests/test_[a-p]*.py),$(wildcard tests/test_*.py))
 
 interpreted: $(STAMP)  ## The tests with the JIT off, which sees inside the kernels; but for those that only call them
-	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 PYTHONPATH=$(CURDIR)/tests \
-		$(PY) -m pytest -p line_marks -m 'not compiled' tests
+	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(PYTEST_MARKED) -m 'not compiled' tests
 
 coverage: interpreted compiled  ## Both runs of the tests, and which lines neither of them saw
 	$(PY) -m coverage combine --quiet --keep .coverage.interpreted .coverage.compiled-1 .coverage.compiled-2
@@ -104,7 +109,9 @@ bench: $(STAMP)  ## Speed, as ratios to other libraries within one run; some 30 
 	$(PY) benchmarks/fleet.py
 	$(PY) benchmarks/crowds.py
 	$(PY) benchmarks/fields.py
+	$(PY) benchmarks/traces.py
 	$(PY) benchmarks/chase.py
+	$(PY) benchmarks/viewer.py
 	$(MAKE) --no-print-directory wheel
 	$(PY) benchmarks/first_minute.py
 

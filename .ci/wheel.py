@@ -21,6 +21,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from timebound.kernels import jit, shipping
+from timebound.warmup import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "kernels"
@@ -36,9 +37,9 @@ TAG = "manylinux_2_17"
 TRIAL = """
 import sys, timebound
 from timebound.kernels import jit
-from timebound.warmup import warm
+from timebound.warmup import KINDS, warm
 compiled = []
-warm(lambda step, seconds, names: compiled.extend(f"{step}: {name}" for name in names))
+warm(lambda step, seconds, names: compiled.extend(f"{step}: {name}" for name in names), kinds=KINDS)
 jit.on_compile(lambda name: compiled.append(f"README: {name}"))
 for example in sys.argv[1:]:
     exec(compile(example, "README.md", "exec"), {"__name__": "__main__"})
@@ -72,7 +73,7 @@ def compiled_for(target: shipping.Target) -> Iterator[tuple[str, Any, Any]]:
     folder = BUILD / target.name
     print(f"compiling for {target.name}", flush=True)
     run(
-        "-m", "timebound.cli", "warmup",
+        "-m", "timebound.cli", "warmup", "--worlds", ",".join(KINDS),
         NUMBA_CACHE_DIR=str(folder), NUMBA_CPU_NAME=target.cpu, NUMBA_CPU_FEATURES="",
     )  # fmt: skip
     for name, key, data in jit.kept_in(str(folder), target.cpu):

@@ -15,7 +15,7 @@ nitpicky = True
 # Types of others, and of ours those that are no public names, are told but lead nowhere.
 nitpick_ignore_regex = [
     ("py:class", r"(numpy|pathlib|collections)\..*"),
-    ("py:class", r"World|timebound\.(algorithms|kernels|worlds)\..*"),
+    ("py:class", r"World|timebound\.(algorithms|kernels|viewer|worlds)\..*"),
 ]
 autosummary_generate = False  # pages.py makes the pages
 autodoc_member_order = "bysource"
@@ -52,3 +52,5 @@ def setup(app: Any) -> None:
         lines[:] = [re.sub(r"``docs/(\w+)\.md``", r":doc:`/\1`", line) for line in lines]
 
     app.connect("autodoc-process-docstring", linked)
+    # Whole pages, which are copied as they are.
+    app.connect("config-inited", lambda app, config: config.html_extra_path.append(str(app.srcdir / "extra")))

@@ -50,6 +50,8 @@ SECTIONS = {
             "crowds": ("Crowds", "Units that do not stand in each other."),
             "moving_goals": ("Goals that move", "Chase what moves, and be put elsewhere."),
             "fields": ("Distance fields", "One search from the goals, for all who go there."),
+            "viewer": ("The viewer", "A race in the browser, with walls you paint; replays."),
+            "traces": ("Traces", "Look on while a search works: events, moving pictures, files for Posthoc."),
             "saving": ("Saves", "Write agents and fleets down, and go on later."),
             "databases": ("Databases", "Compute ahead of time what agents look up."),
             "own_algorithm": ("Your own algorithm", "One file, and every tool knows it."),
@@ -128,6 +130,8 @@ ROOMS = {
     "algorithms": "Algorithms",
     "budget": "Budgets and results",
     "result": "Budgets and results",
+    "trace": "Traces",
+    "viewer": "The viewer",
     "errors": "Errors",
 }
 
@@ -319,12 +323,17 @@ def gather(folder: Path) -> None:
     pages = texts()
     sys.path.insert(0, str(HERE))
     pages["gallery.md"] = importlib.import_module("gallery").page(folder / "pictures")
+    pages["viewer.md"] += "\n" + importlib.import_module("replays").make(folder / "extra" / "replays")
     for figure in HERE.rglob("*.svg"):
         # The theme gives figures a light ground, also where everything else is dark; so their letters are dark.
         light = re.sub(
             r"@media \(prefers-color-scheme:dark\)\{[^{}]*\{[^{}]*\}\}", "", figure.read_text(encoding="utf-8")
         )
         pages[str(figure.relative_to(HERE))] = light
+    for picture in HERE.glob("images/viewer*.png"):
+        place = folder / picture.relative_to(HERE)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(picture.read_bytes())
     for name, text in pages.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,36 +31,11 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
-# How many cases of each test have shown, one after the other, no line that was not seen before.
-_nothing_new: Counter[str] = Counter()
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     neither = [one.nodeid for one in items if {"once", "compiled"} <= {mark.name for mark in one.iter_markers()}]
     if neither:
         raise pytest.UsageError(f"marked both once and compiled, so that neither run has it: {', '.join(neither)}")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """In the compiled run of ``make test`` coverage watches what the other one does not have, while it shows new lines.
-
-    That one has no need of a tracer: see ``line_marks``.
-    """
-    plugin = item.config.pluginmanager.getplugin("_cov")
-    controller = getattr(plugin, "cov_controller", None)
-    seen = getattr(getattr(getattr(controller, "cov", None), "_collector", None), "data", None)
-    test = item.nodeid.partition("[")[0]
-    if seen is None:  # nobody is watching
-        return (yield)
-    elsewhere = item.config.option.markexpr == "not once" and item.get_closest_marker("compiled") is None
-    if elsewhere or _nothing_new[test] == 2:
-        item.add_marker("no_cover")
-        return (yield)
-    before = sum(map(len, seen.values()))
-    outcome = yield
-    _nothing_new[test] = 0 if sum(map(len, seen.values())) > before else _nothing_new[test] + 1
-    return outcome
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
 """Which lines ran, without a tracer: ``pytest -p line_marks`` writes into each statement of timebound that it was here.
 
 With the JIT off kernels are plain Python, and a tracer more than doubles their time; a mark, one byte that is set, adds
-a quarter. What was seen is written to ``COVERAGE_FILE``, as pytest-cov would do it, for ``coverage`` to combine and
-report.
+a quarter. With the JIT on, the files that hold kernels have no marks: they would be compiled too. What was seen is
+written to ``COVERAGE_FILE``, for ``coverage`` to combine and report.
 """
 
 from __future__ import annotations
@@ -72,12 +72,17 @@ class _Loader(SourceFileLoader):
         exec(code, module.__dict__)
 
 
+def _compiled(file: Path) -> bool:
+    """Whether there are kernels in a file that will be compiled."""
+    return os.environ.get("NUMBA_DISABLE_JIT") != "1" and file.parent.name in ("kernels", "algorithms")
+
+
 class _Finder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         if fullname.partition(".")[0] != "timebound":
             return None
         spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+        if spec is not None and isinstance(spec.loader, SourceFileLoader) and not _compiled(Path(spec.loader.path)):
             spec.loader = _Loader(spec.loader.name, spec.loader.path)
         return spec
 

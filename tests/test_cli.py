@@ -320,6 +320,27 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["crowd", "good.gr", "--gif", "x.gif"], ["draw grids"]),
         (["crowd", "walls.map"], ["no free cell"]),
         (["crowd", "good.gr", "-a", "tba*"], ["one-way arcs"]),
+        (["view"], ["MAP is missing"]),
+        (["view", "no.map"], ["no file no.map"]),
+        (["view", "good.gr"], ["shows grids"]),
+        (["view", "walls.map"], ["no free cell"]),
+        (["view", "good.map", "--size", "9"], ["--size", "generated"]),
+        (["view", "rooms", "--size", "9000"], ["--size", "at most 2048"]),
+        (["view", "good.map", "-a", "tba"], ["'tba'"]),
+        (["view", "good.map", "-a", *["a*"] * 7], ["1 to 6 algorithms, not 7"]),
+        (["view", "good.map", "-a", "knn-lrta*"], ["needs a database"]),
+        (["view", "good.map", "--budget", "two"], ["two"]),
+        (["view", "good.map", "--start", "9", "9", "--goal", "0", "0"], ["start (9, 9)"]),
+        (["view", "good.map", "--port", "70000"], ["port", "65535"]),
+        (["view", "good.map", "--speed", "0"], ["--speed"]),
+        (["view", "good.map", "--ticks", "5"], ["--ticks", "--html"]),
+        (["view", "good.map", "--html", "x.txt"], ["--html", "x.txt does not end in .html"]),
+        (["view", "good.map", "--html", "no/x.html"], ["there is no folder no"]),
+        (["view", "good.map", "--crowd", "0"], ["agents", "at least 1"]),
+        (["view", "good.map", "--crowd", "5", "-a", "tba*", "tb-wa*"], ["a crowd has one algorithm"]),
+        (["view", "good.map", "--crowd", "5", "--goal", "0", "0"], ["--start and --goal are for races"]),
+        (["view", "good.map", "--frame-ms", "5"], ["--frame-ms is for a crowd"]),
+        (["solve", "good.gr", "1", "2", "--html", "x.html"], ["--html draws grids"]),
         (["demo", "-o", "no/such"], ["no/such"]),
         (["demo", "--size", "3"], ["(3, 3)"]),
         (["demo", "--problems", "0"], ["at least 1"]),
@@ -342,6 +363,10 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         # Outputs that would not be what their name says, have nowhere to go, or would destroy what is read.
         (["solve", "good.map", "0,0", "1,4", "--png", "x.pdf"], ["--png", "x.pdf does not end in .png"]),
         (["solve", "good.map", "0,0", "1,4", "--png", "x"], ["x does not end in .png"]),
+        (["solve", "good.map", "0,0", "1,4", "--gif", "x.png"], ["--gif", "x.png does not end in .gif"]),
+        (["solve", "good.map", "0,0", "1,4", "--trace", "x.json"], ["--trace writes a .trace.json file"]),
+        (["solve", "good.map", "0,0", "1,4", "--trace", "x.txt"], ["--trace", "x.txt does not end in .json"]),
+        (["solve", "good.gr", "1", "2", "--trace", "x.trace.json"], ["--trace draws grids"]),
         (["solve", "good.map", "0,0", "1,4", "--png", "good.map/x.png"], ["there is no folder good.map"]),
         (["solve", "good.map", "0,0", "1,4", "--png", "x" * 300 + ".png"], ["cannot write"]),
         (["solve", "good.map", "0,0", "1,4", "--png", ""], ["it is a folder"]),
@@ -457,7 +482,22 @@ def test_a_blocked_goal_is_a_result(capsys):
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        ([], ("solve", "bench", "compare", "reproduce", "prepare", "crowd", "maps", "algorithms", "warmup", "demo")),
+        (
+            [],
+            (
+                "solve",
+                "bench",
+                "compare",
+                "reproduce",
+                "prepare",
+                "crowd",
+                "view",
+                "maps",
+                "algorithms",
+                "warmup",
+                "demo",
+            ),
+        ),
         (["maps"], ("generate", "info", "regions", "scale")),
     ],
 )
@@ -479,7 +519,7 @@ def test_every_output_option_knows_its_ending(capsys):
         helped = run(capsys, *words, "--help")[1]
         outputs |= {option for option in ("--png", "--csv", "--export", "-o") if f"{option} F" in helped}
         outputs |= set(re.findall(r"(--\w+) FILE", helped))
-    assert outputs == {"--png", "--gif", "--csv", "--export", "-o", "--output", "--database"}
+    assert outputs == {"--png", "--gif", "--html", "--csv", "--export", "-o", "--output", "--database", "--trace"}
 
 
 def test_a_picture_is_written_whole(capsys, here, monkeypatch):

@@ -305,6 +305,7 @@ def test_an_intermediate_goal_that_is_cut_off() -> None:
         assert result.expansions_per_move.tolist() == [*[5] * lost_ticks, 4, *[5] * lost_ticks, 4]
 
 
+@pytest.mark.compiled
 def test_a_goal_that_was_kept_in_vain_is_given_up() -> None:
     """A door was closed: the goal behind it is kept for so many moves, once; then no state is sent there for long."""
     side = 12
@@ -330,6 +331,7 @@ def test_a_goal_that_was_kept_in_vain_is_given_up() -> None:
 # --- budgets, pauses, trials -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize(("budget", "cap"), [(1, 1), (8, 1), (9, 2), (48, 3), (49, 4), (1000, 5)])
 def test_a_budget_in_expansions_lowers_the_cap(budget: int, cap: int, goal: str) -> None:
@@ -348,6 +350,7 @@ def test_a_budget_in_expansions_lowers_the_cap(budget: int, cap: int, goal: str)
             tb.solve(world, *ends, spec("fixed", goal, 6, level=2), database=made, budget=min(budget, 120))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("depth", "goal"), SWITCHES)
 @pytest.mark.parametrize("stride", [1, 3])
 def test_pauses_change_nothing(depth: str, goal: str, stride: int) -> None:
@@ -362,6 +365,7 @@ def test_pauses_change_nothing(depth: str, goal: str, stride: int) -> None:
     assert walks[0] == walks[1]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("depth", "goal"), SWITCHES)
 def test_trials_come_to_an_end(depth: str, goal: str) -> None:
     world = tb.Grid(tb.generate.rooms((16, 16), room=5, seed=1))

@@ -289,6 +289,7 @@ def test_every_step_is_that_of_the_plain_version(
     assert found.expansions_per_move.tolist() == expected.looked
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("budget", [1, 8, 9, 30, 1000, None, "1ms"])
 def test_it_arrives_with_any_budget(budget: Any) -> None:
     """A budget that is too small for the cap lowers it."""

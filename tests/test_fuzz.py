@@ -33,7 +33,6 @@ def test_every_fuzzer_has_a_short_run() -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.no_cover  # it interrupts agents at any moment, also while coverage holds its lock
 @pytest.mark.skipif(not COMPILED, reason="long without the JIT, and coverage has the other tests")
 @pytest.mark.parametrize("name", SHORT)
 def test_nothing_is_wrong_whatever_comes_in(name: str) -> None:

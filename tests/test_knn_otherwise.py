@@ -125,6 +125,7 @@ def test_what_there_is_to_choose_from() -> None:
         tb.agent("knn-lrta*:otherwise=a*", *cul_de_sac())
 
 
+@pytest.mark.compiled
 @ALL
 @pytest.mark.parametrize("covers", [False, True])
 @pytest.mark.parametrize("budget", [1, 7, None])
@@ -207,6 +208,7 @@ def test_a_short_time_is_kept_to() -> None:
 # --- queries on the way ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @ALL
 @pytest.mark.parametrize("budget", [1, 3, 30])
 @pytest.mark.parametrize("retry", [1, 4])
@@ -228,6 +230,7 @@ def test_a_query_in_vain_does_not_begin_the_search_anew(other: str, budget: int,
     assert agent.result().expansions_per_move.max() <= budget
 
 
+@pytest.mark.compiled
 @ALL
 @pytest.mark.parametrize("budget", [2, None])
 def test_a_record_takes_the_agent_away_and_it_finds_on(other: str, budget: int | None) -> None:

@@ -73,6 +73,7 @@ def walk(spec: str, world: Any, start: Any, goal: Any, budget: int, left: int | 
     return results
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("spec", SEARCHES)
 @pytest.mark.parametrize("kind", ["grid", "graph", "puzzle"])
 def test_stamps_that_run_out_change_nothing(spec: str, kind: str) -> None:
@@ -367,8 +368,8 @@ def look_and_learn(world, values, space, look, s, limit, weight, clock, deadline
     if limit < 0:
         from_best(space, look[0], weight)
     else:
-        dijkstra_inwards(space, look[0], weight, Tick(limit, deadline, clock))
-    teach(space, values, look[0], clock)
+        dijkstra_inwards(world, space, look[0], weight, Tick(limit, deadline, clock))
+    teach(world, space, values, look[0], clock)
 
 
 def learned_by(world: tb.Grid, start: int, goal: int, limit: int, weight: int, deadline: int) -> dict[int, int]:

@@ -228,6 +228,7 @@ def test_values_stay_below_the_truth_while_the_goal_walks(spec: str) -> None:
     assert agent.run().status == "reached"
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("spec", LEARNERS)
 def test_proofs_that_there_is_no_way_outlast_a_moving_goal(spec: str) -> None:
     """The goal walks about in a room without a door, then comes out of it, by a jump that nobody could walk."""

@@ -253,6 +253,7 @@ def test_one_file_has_one_world() -> None:
     assert walkers[0].run().status == "reached"
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", REGISTRY)
 def test_a_copy_may_stay_in_the_world(name: str) -> None:
     """``copy.copy`` gives another agent in the same world, which hears of its edits and shares no arrays."""

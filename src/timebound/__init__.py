@@ -35,8 +35,12 @@ _HOMES = {
     "Agent": "episode",
     "Fleet": "fleet",
     "FleetStats": "fleet",
+    "view": "viewer.show",
+    "widget": "viewer.notebook",
     "Budget": "budget",
     "Convergence": "result",
+    "Event": "trace",
+    "Trace": "trace",
     "Result": "result",
     "Validation": "result",
     "DatabaseError": "errors",
@@ -62,6 +66,9 @@ if TYPE_CHECKING:
     from .fields import DistanceField
     from .fleet import Fleet, FleetStats
     from .scenarios import Problem, Scenario, problems
+    from .trace import Event, Trace
+    from .viewer.notebook import widget
+    from .viewer.show import view
     from .worlds import generate
     from .worlds.abstraction import regions
     from .worlds.changes import RandomChanges

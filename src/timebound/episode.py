@@ -21,10 +21,11 @@ from .kernels.memory import Piece
 from .kernels.paths import walk
 from .kernels.saving import Savable
 from .kernels.shortest_paths import count_non_optimal, tree_from
-from .kernels.ticks import PATIENCE, new_clock, wind
+from .kernels.ticks import PATIENCE, hasten, new_clock, wind
 from .kernels.workspace import Workspace, book_of, new_record, place_in
 from .result import Convergence, Result, Validation, plain_point
 from .text import shown
+from .trace import Trace
 from .worlds.changes import Schedule, me
 from .worlds.grid import Grid
 from .worlds.protocol import World
@@ -40,6 +41,7 @@ _POSITION, _STATE, _MOVES, _TICKS, _DECIDING = (
     place_in(loop.EPISODE, name) for name in ("position", "status", "moves", "ticks", "deciding")
 )
 _OF_THE_PROCESS = ("_hands", "_clock", "_book", "_loop", "_release")  # not saved, but made anew
+_NOT_SAVED = (*_OF_THE_PROCESS, "_trace")  # what was told belongs to whoever listened
 # Fields of a record that outlast a trial.
 _SETTINGS = ("goal", "moves_per_decision", "limit", "time_limit", "move_limit", "weight")
 _STATUS = {loop.REACHED: "reached", loop.UNREACHABLE: "unreachable", loop.MOVE_LIMIT: "move-limit"}
@@ -77,6 +79,16 @@ class Diary:
     def first(self, count: int) -> np.ndarray:
         """The first ``count`` entries, as an array of their own."""
         return np.concatenate([*self._full, self.page[: max(0, count - self.begins)]])[:count]
+
+    def since(self, first: int, written: int) -> np.ndarray:
+        """The entries from number ``first`` on, up to what is ``written``; takes no longer than there are such."""
+        pages, begins = [self.page[max(0, first - self.begins) : max(0, written - self.begins)]], self.begins
+        for page in reversed(self._full):
+            if begins <= first:
+                break
+            begins -= len(page)
+            pages.append(page[max(0, first - begins) : written - begins])
+        return np.concatenate(pages[::-1])
 
     def until(self, written: int) -> Diary:
         """The same to be saved, up to what is ``written``."""
@@ -170,6 +182,7 @@ class Agent(Savable):
         commit: int = 1,
         move_limit: int | None = None,
         database: Any = None,
+        trace: Trace | None = None,
     ) -> None:
         self.spec = parse_spec(spec)
         check_world(world)
@@ -187,6 +200,11 @@ class Agent(Savable):
         there = world.place_of(goal, "goal")  # it may be blocked now, as it may be later
         self._goal = there
         self._view = world.view_for(there)
+        self._trace = trace
+        if trace is not None:
+            if not isinstance(trace, Trace):
+                raise SpecError(f"trace is a tb.Trace() that nobody has used yet, not {shown(trace)}")
+            trace.begin(world)
         self._borrow(there)
         self._trail, self._spent = Diary(), Diary()
         self._trail.page[0] = here
@@ -213,7 +231,7 @@ class Agent(Savable):
     @_one_thread
     def __getstate__(self) -> dict[str, Any]:
         """All but what a process has of its own."""
-        state = {name: value for name, value in self.__dict__.items() if name not in _OF_THE_PROCESS}
+        state = {name: value for name, value in self.__dict__.items() if name not in _NOT_SAVED}
         lent = self._release.alive
         if not lent and not hasattr(self._planner, "restart"):
             state["_planner"] = _Retired(self._planner)
@@ -223,7 +241,7 @@ class Agent(Savable):
     def __setstate__(self, state: dict[str, Any]) -> None:
         lent = state.pop("lent")
         self.__dict__.update(state)
-        self._hands, self._clock = {}, new_clock()
+        self._hands, self._clock, self._trace = {}, new_clock(), None
         self._begin_books()
         if self._record["time_limit"][0]:  # a deadline is of the clock of its process
             self._record["deadline"] = time.perf_counter_ns() + self._record["time_limit"]
@@ -233,7 +251,11 @@ class Agent(Savable):
 
     def _begin_books(self) -> None:
         self._book = book_of(self._record)
-        self._loop = loop.Alone(self._view, self._record, UNLIMITED)
+        self._enter_loop(self._view)
+
+    def _enter_loop(self, view: Any) -> None:
+        """Who is watched sees the world by a view that listens."""
+        self._loop = loop.Alone(view if self._trace is None else self._trace.around(view), self._record, UNLIMITED)
 
     def _borrow(self, goal: int, counts: Any = None) -> None:
         """Take a planner, which may have borrowed its arrays, and go on counting from ``counts``."""
@@ -309,6 +331,33 @@ class Agent(Savable):
     def expansions(self) -> int:
         """How many states it has expanded."""
         return int(self._planner.state.counts["expanded"][0])
+
+    @property
+    def back_moves(self) -> int:
+        """How often it has stepped back, to find the way that it had left."""
+        return int(self._planner.state.counts["back_moves"][0])
+
+    @property
+    def memory_states(self) -> int:
+        """The most states that it has had in memory at the end of a tick."""
+        return int(self._record["peak"][0])
+
+    def trail(self, since: int = 0) -> Any:
+        """Where it has been, from after so many moves on, its present place last.
+
+        It takes no longer than there are places to tell, so that whoever draws an agent can ask for the new ones in
+        every frame. An agent that was placed elsewhere has been there after the move before.
+
+        >>> import timebound as tb
+        >>> agent = tb.agent("a*", tb.Grid([[1, 1, 1]]), (0, 0), (0, 2)).run()
+        >>> agent.trail().tolist(), agent.trail(since=2).tolist()
+        ([[0, 0], [0, 1], [0, 2]], [[0, 2]])
+        """
+        return self.world.points_of(self._trail.since(max(since, 0), self.moves + 1))
+
+    def spent(self, since: int = 0) -> np.ndarray:
+        """How many states it has expanded in each tick to choose its move, from after so many ticks on."""
+        return self._spent.since(max(since, 0), self.ticks)
 
     @property
     def planning_seconds(self) -> float:
@@ -414,7 +463,7 @@ class Agent(Savable):
         view = self.world.view_for(there)
         if there != self._goal:
             if view is not self._view:
-                self._loop = loop.Alone(view, self._record, UNLIMITED)
+                self._enter_loop(view)
             self._view, self._goal = view, there
             self._relocate(int(self._record["position"][0]))
             self._retargeted += 1
@@ -458,6 +507,8 @@ class Agent(Savable):
                 kept = self._loop.relocate(planner.state, here, self._goal, self._clock)
             finally:
                 self.world.changes.leave(self)
+                if self._trace is not None:
+                    self._trace.take()
             self._outdated = outdated or not kept
         else:
             loop.note_ends(self._record, here, self._goal)
@@ -514,9 +565,15 @@ class Agent(Savable):
             if self._outdated or (not self._replaced and self._lost()):
                 self._begin_anew()
             wind(self._clock, self._patience)
-            status = self._loop.run(
-                self._planner.state, self._trail.page, self._spent.page, self._clock, last - self._book[_TICKS]
-            )
+            if self._trace is not None:
+                hasten(self._clock)
+            try:
+                status = self._loop.run(
+                    self._planner.state, self._trail.page, self._spent.page, self._clock, last - self._book[_TICKS]
+                )
+            finally:
+                if self._trace is not None:
+                    self._trace.take()
             if status == loop.GROW_ALGORITHM:
                 self._planner.enlarge()
             elif status != loop.PAUSED or not self._book[_DECIDING]:
@@ -638,18 +695,23 @@ def agent(
     commit: int = 1,
     move_limit: int | None = None,
     database: Any = None,
+    trace: Trace | None = None,
 ) -> Agent:
     """An agent at ``start`` that wants to reach ``goal``; tell it to ``step()`` once per tick.
 
     ``budget`` is what it may plan per move: expansions (``100``) or time (``"2ms"``). ``commit`` is how many moves it
-    makes per decision. ``database`` is what ``load_database`` gave, for algorithms that use one.
+    makes per decision. ``database`` is what ``load_database`` gave, for algorithms that use one. ``trace`` is a
+    ``tb.Trace()`` that is told all that the search does.
 
     >>> import timebound as tb
     >>> agent = tb.agent("a*", tb.Grid([[1, 1, 1]]), (0, 0), (0, 2), budget=1)
     >>> agent.step()  # one expansion is not enough to see the whole path: it waits
     (0, 0)
     """
-    return Agent(spec, world, start, goal, budget=budget, commit=commit, move_limit=move_limit, database=database)
+    return Agent(
+        spec, world, start, goal,
+        budget=budget, commit=commit, move_limit=move_limit, database=database, trace=trace,
+    )  # fmt: skip
 
 
 def solve(
@@ -665,12 +727,15 @@ def solve(
     non_optimal: bool | None = None,
     changes: Schedule | None = None,
     database: Any = None,
+    trace: Trace | None = None,
 ) -> Result:
     """A whole episode: walk from ``start`` to ``goal`` and report how it went.
 
     With ``changes``, such as ``RandomChanges(rate=5)``, the world changes on the way; the episode has a copy of its
     own. An agent with no way to go waits for the next change; after a thousand in vain the episode ends. One that
     keeps moving may walk for ever in a world that changes faster than it can plan: ``move_limit`` ends that.
+
+    ``trace`` is a ``tb.Trace()`` that is told all that the search does; without one nothing is spent on that.
 
     >>> import timebound as tb
     >>> world = tb.Grid([[1, 1, 1], [1, 0, 0], [1, 1, 1]])
@@ -683,6 +748,7 @@ def solve(
         "commit": commit,
         "move_limit": move_limit,
         "database": database,
+        "trace": trace,
     }
     _check_optimal(optimal)
     if changes is None:

@@ -21,7 +21,20 @@ from .errors import Error, MoveError, WorldError, at_least
 if TYPE_CHECKING:
     from .worlds.grid import Grid
 
-__all__ = ["draw", "draw_crowd", "draw_film", "draw_panels", "draw_regions", "require", "save", "save_film", "scatter"]
+__all__ = [
+    "colours_of",
+    "draw",
+    "draw_crowd",
+    "draw_film",
+    "draw_panels",
+    "draw_regions",
+    "font_of",
+    "mark_at",
+    "require",
+    "save",
+    "save_film",
+    "scatter",
+]
 
 WALL = (58, 61, 68)
 FREE = (246, 245, 241)
@@ -78,7 +91,7 @@ def draw(
     width, height, zoom = _scaled(world, size)
     named = {name: np.asarray(path).reshape(-1, 2) for name, path in (paths or {}).items()}
     rows, cols = world.shape
-    ground = Image.fromarray(_ground(world))
+    ground = Image.fromarray(colours_of(world))
     way = Image.Resampling.NEAREST if zoom >= 1 else Image.Resampling.BOX
     canvas = ground.resize((width * _FINE, height * _FINE), way)
     pen = ImageDraw.Draw(canvas)
@@ -93,7 +106,7 @@ def draw(
     reach = max(8.0, min(zoom * 0.4, size / 60)) * _FINE
     for mark, hollow in ((start, False), (goal, True)):
         if mark is not None:
-            _mark(pen, spot(mark), reach, hollow)
+            mark_at(pen, spot(mark), reach, hollow)
     picture = canvas.resize((width, height), Image.Resampling.BOX)
     if not named and start is None and goal is None:
         return picture
@@ -118,7 +131,7 @@ def draw_panels(
     for k, (_, _, path) in enumerate(panels):
         width, height, zoom = _scaled(world, size)
         way = Image.Resampling.NEAREST if zoom >= 1 else Image.Resampling.BOX
-        canvas = Image.fromarray(_ground(world)).resize((width * _FINE, height * _FINE), way)
+        canvas = Image.fromarray(colours_of(world)).resize((width * _FINE, height * _FINE), way)
         pen = ImageDraw.Draw(canvas)
         down, right = height * _FINE / world.shape[0], width * _FINE / world.shape[1]
 
@@ -127,7 +140,7 @@ def draw_panels(
 
         _walk(pen, np.asarray(path).reshape(-1, 2), spot, (COLOURS[k % len(COLOURS)], _DASHES[0]), 3.5 * _FINE)
         for mark, hollow in ((start, False), (goal, True)):
-            _mark(pen, spot(mark), 6.0 * _FINE, hollow)
+            mark_at(pen, spot(mark), 6.0 * _FINE, hollow)
         maps.append(canvas.resize((width, height), Image.Resampling.BOX))
     wide, high = maps[0].width + margin, maps[0].height + head
     rows = -(-len(panels) // columns)
@@ -136,8 +149,8 @@ def draw_panels(
     for k, ((title, words, _), picture) in enumerate(zip(panels, maps, strict=True)):
         x, y = margin + k % columns * wide, k // columns * high
         pen.rectangle((x, y + 14, x + 14, y + 28), fill=COLOURS[k % len(COLOURS)])
-        pen.text((x + 22, y + 21), title, fill=INK, font=_font(17), anchor="lm")
-        pen.text((x, y + 42), words, fill=INK, font=_font(13), anchor="lm")
+        pen.text((x + 22, y + 21), title, fill=INK, font=font_of(17), anchor="lm")
+        pen.text((x, y + 42), words, fill=INK, font=font_of(13), anchor="lm")
         whole.paste(picture, (x, y + head))
     return whole
 
@@ -200,7 +213,7 @@ def colouring(regions: np.ndarray) -> np.ndarray:
     return colour
 
 
-def _ground(world: Grid) -> np.ndarray:
+def colours_of(world: Grid) -> np.ndarray:
     """The cells' colours, rows x cols x 3; terrain is the darker the dearer, by the logarithm of its cost."""
     free, costs = world.free, world.costs
     shade = np.zeros(world.shape)
@@ -222,7 +235,8 @@ def _cost_words(world: Grid, path: np.ndarray) -> str:
         return "walked before the map changed"
 
 
-def _mark(pen: Any, spot: tuple[float, float], reach: float, hollow: bool) -> None:
+def mark_at(pen: Any, spot: tuple[float, float], reach: float, hollow: bool) -> None:
+    """A disc, or a ring if it is ``hollow``, with a light edge, in a picture that is drawn at twice its size."""
     x, y = spot
     edge = reach + 2 * _FINE
     pen.ellipse((x - edge, y - edge, x + edge, y + edge), fill=PAPER)
@@ -289,7 +303,7 @@ def _dashes(spots: list[tuple[float, float]], on: float, off: float) -> Iterator
 def _legend(entries: Sequence[tuple[str, str]], width: int, start: bool, goal: bool) -> Any:
     """A strip with a sample of each line, its name and its cost, in columns as wide as the longest entry."""
     Image, ImageDraw, _ = require()
-    font = _font(15 * _FINE)
+    font = font_of(15 * _FINE)
     sample, gap, row = 30 * _FINE, 8 * _FINE, 25 * _FINE
     margin = 12 * _FINE
     words = [f"{name}  {cost}".strip() for name, cost in entries]
@@ -309,7 +323,7 @@ def _legend(entries: Sequence[tuple[str, str]], width: int, start: bool, goal: b
         y = margin / 2 + (k // per_row + 0.5) * row
         if k < len(marks):
             text = marks[k][0]
-            _mark(pen, (x + sample / 2, y), 6.0 * _FINE, marks[k][1])
+            mark_at(pen, (x + sample / 2, y), 6.0 * _FINE, marks[k][1])
         else:
             text = words[k - len(marks)]
             _line(pen, [(x, y), (x + sample, y)], _style(k - len(marks)), 4.0 * _FINE)
@@ -317,7 +331,8 @@ def _legend(entries: Sequence[tuple[str, str]], width: int, start: bool, goal: b
     return canvas.resize((canvas.width // _FINE, canvas.height // _FINE), Image.Resampling.BOX)
 
 
-def _font(size: int) -> Any:
+def font_of(size: int) -> Any:
+    """Letters of so many pixels."""
     _, _, ImageFont = require()
     try:
         return ImageFont.load_default(size)
@@ -345,7 +360,7 @@ def draw_crowd(
     Image, ImageDraw, _ = require()
     at_least(16, size, "a picture's size is a whole number of pixels", 20_000)
     width, height, zoom = _scaled(world, size)
-    ground = _ground(world).astype(float)
+    ground = colours_of(world).astype(float)
     if visits is not None and visits.max(initial=0) > 0:
         heat = np.log1p(visits) / np.log1p(visits.max())
         ground += np.where(world.free, 0.8 * heat, 0.0)[:, :, None] * (np.asarray(BUSY, float) - ground)
@@ -366,7 +381,7 @@ def draw_crowd(
     picture = canvas.resize((width, height), Image.Resampling.BOX)
     if not caption:
         return picture
-    font = _font(15 * _FINE)
+    font = font_of(15 * _FINE)
     wide = max(width, math.ceil(font.getlength(caption) / _FINE) + 24)
     strip = Image.new("RGB", (wide * _FINE, 34 * _FINE), PAPER)
     ImageDraw.Draw(strip).text((12 * _FINE, 17 * _FINE), caption, fill=INK, font=font, anchor="lm")
@@ -382,7 +397,7 @@ def draw_film(world: Grid, film: Sequence[np.ndarray], *, size: int = 512) -> li
     at_least(16, size, "a picture's size is a whole number of pixels", 20_000)
     width, height, zoom = _scaled(world, size)
     way = Image.Resampling.NEAREST if zoom >= 1 else Image.Resampling.BOX
-    ground = Image.fromarray(_ground(world)).resize((width, height), way).quantize(32)
+    ground = Image.fromarray(colours_of(world)).resize((width, height), way).quantize(32)
     colours = (ground.getpalette() or [])[: 3 * 32]
     colours += [0] * (3 * 32 - len(colours)) + [part for colour in _CROWDED for part in colour]
     base = np.asarray(ground)
@@ -404,16 +419,15 @@ def draw_film(world: Grid, film: Sequence[np.ndarray], *, size: int = 512) -> li
     return pictures
 
 
-def save_film(pictures: Sequence[Any], path: str | Path, *, milliseconds: int = 60) -> None:
-    """Write pictures as a GIF file that shows each of them for so long, whole or not at all."""
+def save_film(pictures: Sequence[Any], path: str | Path, *, milliseconds: int = 60, last: int | None = None) -> None:
+    """Write pictures as a GIF file that shows each of them for so long, the ``last`` longer; whole or not at all."""
     if Path(path).suffix.lower() != ".gif":
         raise Error(f"films are .gif files, so the name ends in .gif, not {path}")
     if not pictures:
         raise Error("there is nothing to show: a film needs at least one picture")
+    times = [milliseconds] * (len(pictures) - 1) + [last or milliseconds]
     with replaced(path) as beside:
-        pictures[0].save(
-            beside, format="GIF", save_all=True, append_images=list(pictures[1:]), duration=milliseconds, loop=0
-        )
+        pictures[0].save(beside, format="GIF", save_all=True, append_images=list(pictures[1:]), duration=times, loop=0)
 
 
 def _scaled(world: Grid, size: int) -> tuple[int, int, float]:
@@ -448,7 +462,7 @@ def scatter(
     width, height = size[0] * _FINE, size[1] * _FINE
     canvas = Image.new("RGB", (width, height), PAPER)
     pen = ImageDraw.Draw(canvas)
-    font, small = _font(15 * _FINE), _font(13 * _FINE)
+    font, small = font_of(15 * _FINE), font_of(13 * _FINE)
     names = list(dict.fromkeys(series for series, *_ in points))
     noted = any(note for _, note, *_ in points)
     strip = _legend([(name, "") for name in names], size[0], False, False) if noted else None

@@ -21,19 +21,23 @@ from .errors import Error, SpecError
 from .fields import DistanceField
 from .fleet import Fleet
 from .kernels.jit import on_compile
+from .kernels.scene import new_scene, take_in
+from .kernels.telling import new_events
 from .scenarios import problems
+from .trace import Trace
 from .worlds.graph import Graph
 from .worlds.grid import Grid
 from .worlds.protocol import World
 from .worlds.puzzle import TilePuzzle
 
-__all__ = ["KINDS", "Report", "ready", "warm", "warm_side_by_side"]
+__all__ = ["KINDS", "USUAL", "WATCHED", "Report", "ready", "warm", "warm_side_by_side"]
 
 Report = Callable[[str, float, list[str]], None]
 """Told after each step: what it was, the seconds it took, and the kernels that had to be compiled."""
 
 _SIDE = 6
 _BUILD = "build and edit"
+WATCHED = "watched grid"  # as a trace, or the viewer, sees it
 
 
 def _grid() -> tuple[World, Any, Any]:
@@ -68,20 +72,34 @@ def _puzzle() -> tuple[World, Any, Any]:
     return world, (3, 1, 2, 4, 0, 5, 6, 7, 8), world.solved
 
 
+class _Watched(Grid):
+    """A grid whose searches are watched."""
+
+
+def _watched() -> tuple[World, Any, Any]:
+    world = _Watched(np.ones((_SIDE, _SIDE), bool))
+    return world, (0, 0), (_SIDE - 1, _SIDE - 2)
+
+
 KINDS: dict[str, Callable[[], tuple[World, Any, Any]]] = {
     "grid": _grid,
     "terrain": lambda: _terrain(9.0),
     "steep terrain": lambda: _terrain(500.0),  # costs so far apart that the open list is a heap
     "graph": _graph,
     "puzzle": _puzzle,
+    WATCHED: _watched,
 }
 """One tiny world of each kind that kernels are specialised for: the world, a start and a goal."""
+
+
+USUAL = tuple(kind for kind in KINDS if kind != WATCHED)
+"""The kinds that are compiled if none are named: who looks on, in a viewer or by a trace, is few."""
 
 
 def warm(
     report: Report | None = None,
     *,
-    kinds: Iterable[str] = tuple(KINDS),
+    kinds: Iterable[str] = USUAL,
     algorithms: Iterable[Algorithm | Spec | str] | None = None,
     mine: Callable[[int], bool] = lambda number: True,
 ) -> float:
@@ -109,11 +127,11 @@ def warm(
 
 
 # Kinds of worlds that have most of their kernels in common: one process compiles them once, two would do it twice.
-_GROUPS = (("terrain", "steep terrain", "puzzle"), ("grid", "graph"))
+_GROUPS = (("terrain", "steep terrain", "puzzle"), ("grid", "graph"), (WATCHED,))
 
 
 def warm_side_by_side(
-    report: Report, *, kinds: Sequence[str] = tuple(KINDS), algorithms: Sequence[str] | None = None, jobs: int
+    report: Report, *, kinds: Sequence[str] = USUAL, algorithms: Sequence[str] | None = None, jobs: int
 ) -> float:
     """The same by several processes; ``algorithms`` are told by their specs.
 
@@ -197,11 +215,19 @@ def _steps(kinds: list[str], specs: list[Spec]) -> Iterator[tuple[str, Callable[
                         f"{kind}: {algorithm.name}",
                         lambda spec=spec, database=database: _walk(world, start, goal, spec, database),  # type: ignore[misc]  # noqa: B023
                     )
+        if kind == WATCHED:
+            yield f"{kind}: what there is to see", lambda: _look_on(world)  # noqa: B023
         if world.undirected and world.table != "hashed":
             yield f"{kind}: distance field", lambda: _field(world, start, goal)  # noqa: B023
         if kind == "grid":  # where games are; elsewhere it is compiled when it is wanted
             yield f"{kind}: units that keep apart", lambda: _crowd(world, start, goal)  # noqa: B023
+        if kind == WATCHED:
+            continue  # all else is as on other grids
         yield f"{kind}: check and draw problems", lambda: _rest(world, start, goal)  # noqa: B023
+
+
+def _look_on(world: World) -> None:
+    take_in(world.view, new_scene(world.states, world.unit), new_events(1)[0][:0])
 
 
 def _field(world: World, start: Any, goal: Any) -> None:
@@ -223,8 +249,11 @@ def _crowd(world: World, start: Any, goal: Any) -> None:
 
 def _walk(world: World, start: Any, goal: Any, spec: Spec, database: Any) -> None:
     """There, and back again; some algorithms cannot do without a budget, and none minds a generous one."""
-    agent = Agent(spec, world, start, goal, budget=1000, move_limit=1000, database=database)
+    trace = Trace() if isinstance(world, _Watched) else None
+    agent = Agent(spec, world, start, goal, budget=1000, move_limit=1000, database=database, trace=trace)
     agent.step()
+    if trace is not None:
+        agent.ahead(likely=True)
     agent.retarget(start).retarget(goal).run().result()
 
 

@@ -86,6 +86,7 @@ from ..kernels.tables import (
     word_of,
     write,
 )
+from ..kernels.telling import BEGUN, FORGOTTEN, SUBGOAL, tell
 from ..kernels.ticks import Tick
 from ..kernels.views import VECTOR, GraphView, edits
 from ..kernels.workspace import new_record
@@ -243,8 +244,10 @@ def select(algorithm, world, s, tick):
     if look.goal != steering.goal and look.goal != steering.subgoal:
         if algorithm.nearby.used[1] > 0:
             learner.lack = NEW_SUBGOAL
+            tell(world, FORGOTTEN, steering.subgoal, -1, -1, -1)
             return np.int64(NEEDS_ROOM)
         steering.subgoal = look.goal
+    tell(world, SUBGOAL, look.goal if look.goal != steering.goal else np.int64(-1), -1, -1, -1)
     values = algorithm.values if look.goal == steering.goal else algorithm.nearby
     control = algorithm.control
     depth = select_depth(control, world, values, algorithm.space, look, algorithm.patterns, s, steering.cap, tick)
@@ -289,6 +292,7 @@ def lrta_star(algorithm, world, s, tick):
     expanded = np.int64(1)
     seen = np.int64(0)
     if steering.depth == 1:  # the neighbours are the frontier, and no space need be set up
+        tell(world, BEGUN, s, -1, 0, -1)
         rise, after, there = update(world, values, look, s, steering.gamma)
         before = after - rise
     else:
@@ -306,7 +310,7 @@ def lrta_star(algorithm, world, s, tick):
         before = space.h[0]
         after = max(before, after)
         if there >= 0:
-            mini_min(values, s, before, after)
+            mini_min(world, values, look, s, before, after)
         expanded = look.expanded
         seen = look.states
     counts.expanded += expanded

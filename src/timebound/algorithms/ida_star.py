@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.jit import inlined
-from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING
+from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_SHIFT
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
+from ..kernels.telling import BEGUN, EXPANDED, GENERATED, tell
 from ..kernels.ticks import late, pause_due, stride
 from ..kernels.views import aim, degree, edits, estimate, locate, successor
 from ..kernels.workspace import new_record
@@ -126,6 +127,8 @@ def _deepen(algorithm, world, tick):
             nexts[0] = 0
             iteration.pruned = INFINITE
             expanded += 1
+            tell(world, BEGUN, path[0], -1, 0, -1)
+            tell(world, EXPANDED, path[0], -1, 0, -1)
         s = path[depth]
         if nexts[depth] >= degree(world, s):
             depth -= 1
@@ -153,10 +156,12 @@ def _deepen(algorithm, world, tick):
         costs[depth] = costs[depth - 1] + c
         nexts[depth] = 0
         counts.states = max(counts.states, depth + 1)
+        tell(world, GENERATED, t, s, costs[depth], estimate(world, target, t, locate(world, t)) << WEIGHT_SHIFT)
         if t == goal:
             status = FOUND
             break
         expanded += 1
+        tell(world, EXPANDED, t, -1, costs[depth], -1)
         if late(tick, expanded, _CLOCK):
             budget = expanded
         pause, look_at = pause_due(tick.clock, expanded, look_at)

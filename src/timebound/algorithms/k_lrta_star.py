@@ -59,6 +59,7 @@ from ..kernels.lookahead import LOOKING, SETTLING, Space, a_star, least_changed,
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.memory import lacks_room, zeros
 from ..kernels.saving import keeps
+from ..kernels.telling import DROPPED, tell
 from ..kernels.ticks import Tick
 from ..kernels.views import edits, widest
 from ..kernels.workspace import new_record
@@ -111,7 +112,7 @@ def _decide(algorithm, world, s, tick):
         outcome = _search(algorithm, world, s, Tick(limit, look_until, tick.clock))
         if outcome != 0:
             return outcome
-    if not _learn(algorithm, options, Tick(limit, learn_until, tick.clock)):
+    if not _learn(algorithm, world, options, Tick(limit, learn_until, tick.clock)):
         return NOT_YET
     if hopeless(look, learned(algorithm.values, s), algorithm.values.used[1], options.weight):
         return NO_WAY
@@ -144,6 +145,7 @@ def _search(algorithm, world, s, tick):
     if lacks_room(values, look.expanded):
         # Before anything is learned or counted: the lookahead is made again, and the same.
         learner.lack = VALUES
+        tell(world, DROPPED, s, -1, look.expanded, -1)
         return NEEDS_ROOM
     counts.expanded += look.expanded
     counts.states = values.used[1] + look.states
@@ -152,7 +154,7 @@ def _search(algorithm, world, s, tick):
 
 
 @inlined
-def _learn(algorithm, options, tick):
+def _learn(algorithm, world, options, tick):
     """The learning rule: new values for the closed states, then raise those that are lower. False: it goes on."""
     values = algorithm.values
     space = algorithm.space
@@ -160,13 +162,13 @@ def _learn(algorithm, options, tick):
     learner = algorithm.learner[0]
     counts = algorithm.counts[0]
     if options.rule == DIJKSTRA and look.paused <= SETTLING:
-        if dijkstra_inwards(space, look, options.weight, tick) == PAUSED:
+        if dijkstra_inwards(world, space, look, options.weight, tick) == PAUSED:
             return False
         counts.expanded += look.settled
         counts.learning += look.settled
     if options.rule == BEST and not look.paused:
         from_best(space, look, options.weight)
-    if teach(space, values, look, tick.clock) == PAUSED:
+    if teach(world, space, values, look, tick.clock) == PAUSED:
         return False
     counts.states = values.used[1] + look.states
     learner.quiet = learner.quiet + 1 if values.used[2] == look.raised else 0

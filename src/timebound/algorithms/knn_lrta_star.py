@@ -40,14 +40,15 @@ import numpy as np
 from ..kernels.climbing import ARRIVED, CLIMBING, climb_on, start_climb, way_between
 from ..kernels.coverage_records import CoverageQuery, CoverageRecords
 from ..kernels.edits import LogView
-from ..kernels.heuristic_values import LearnedValues
+from ..kernels.heuristic_values import LearnedValues, foresee_around
 from ..kernels.jit import inlined, now_ns
 from ..kernels.kd_tree import Nearest
 from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, VALUES, change_goal, hopeless, must_forget, update
-from ..kernels.loop import AT_ONCE, NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
+from ..kernels.loop import AT_ONCE, NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, foresee_tables, one_step, retarget
 from ..kernels.memory import lacks_room
 from ..kernels.subgoal_records import SubgoalRecords, most_similar, next_check, subgoal_at
+from ..kernels.telling import BEGUN, FORGOTTEN, SUBGOAL, tell
 from ..kernels.ticks import stride, tired
 from ..kernels.views import aim, estimate, locate
 from .knn_query import ANSWERED, CHECKS, FAILURES, GIVES_WAY, NEW, PATIENCE, STRAIGHT, hear_of_openings, reconsider
@@ -87,6 +88,7 @@ def _decide(algorithm, world, s, tick):
     if must_forget(world, algorithm.log, learner, look, algorithm.plan):
         hear_of_openings(query)
         learner.lack = FORGET
+        tell(world, FORGOTTEN, -1, -1, -1, -1)
         return NEEDS_ROOM
     if lacks_room(algorithm.values, 1):
         learner.lack = VALUES
@@ -106,13 +108,20 @@ def _decide(algorithm, world, s, tick):
         query.slips = 0
         if algorithm.values.used[1] > 0:
             learner.lack = NEW_SUBGOAL
+            tell(world, FORGOTTEN, -1, -1, -1, -1)
             return NEEDS_ROOM
         look.goal = subgoal
+        tell(world, SUBGOAL, subgoal if subgoal != query.goal else np.int64(-1), -1, -1, -1)
         look.highest = 0
         look.dearest = 0
     if used >= tick.limit:
         return 0
     return lrta_star(algorithm, world, query, look, counts, s)
+
+
+@foresee_tables.on(NearestNeighbours)
+def _foresee(algorithm, world, s):
+    foresee_around(world, algorithm.values, s)
 
 
 @retarget.on(NearestNeighbours)
@@ -167,6 +176,7 @@ def answer_query(algorithm, world, query, climb, s, tick):
         query.moves = 0
         query.asked = query.goal
         start_climb(world, climb, s, query.asked, query.climb_limit)
+        tell(world, BEGUN, s, -1, 0, -1)
         query.stage = STRAIGHT
         if query.failed >= FAILURES:
             query.stage = query.without
@@ -233,6 +243,7 @@ def select_subgoal(records, candidates, query, s):
 def lrta_star(algorithm, world, query, look, counts, s):
     """Lines 4 to 6, raise the value of s to the least c + h of a neighbour; line 7, go there. Returns as ``decide``."""
     values = algorithm.values
+    tell(world, BEGUN, s, -1, 0, -1)
     rise, h, there = update(world, values, look, s, WEIGHT_ONE)
     counts.expanded += 1
     counts.states = query.learned + values.used[1] + NEARBY

@@ -35,14 +35,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.edits import LogView
-from ..kernels.heuristic_values import LearnedValues, learned
+from ..kernels.heuristic_values import LearnedValues, foresee_around, learned
 from ..kernels.jit import inlined
 from ..kernels.layout import GROW, INFINITE, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import SPACE, abandoned, drop_lookahead, hopeless, lacks, mini_min, redirect, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, foresee_tables, one_step, retarget
 from ..kernels.memory import zeros
 from ..kernels.saving import keeps
+from ..kernels.telling import BEGUN, tell
 from ..kernels.ticks import Tick
 from ..kernels.views import GraphView, GridView, TerrainView, widest
 from ..kernels.workspace import new_record
@@ -96,6 +97,7 @@ def _look_one_step(algorithm, world, s, gamma):
     values = algorithm.values
     look = algorithm.look[0]
     counts = algorithm.counts[0]
+    tell(world, BEGUN, s, -1, 0, -1)
     rise, h, there = update(world, values, look, s, gamma)
     counts.expanded += 1
     counts.states = values.used[1]
@@ -133,12 +135,17 @@ def _look_further(algorithm, world, s, lookahead, tick):
     lookahead.ball = max(lookahead.ball, look.expanded)
     # Line 6: update h(s).
     h = space.h[0]
-    mini_min(values, s, h, v)
+    mini_min(world, values, look, s, h, v)
     counts.states = values.used[1] + look.states
     if v > h and hopeless(look, v, lookahead.ball * learner.reach, WEIGHT_ONE):
         return NO_WAY
     # Line 7: one step towards it.
     return one_step(algorithm, space.table.states[space.table.parents[best]])
+
+
+@foresee_tables.on(Lrta)
+def _foresee(algorithm, world, s):
+    foresee_around(world, algorithm.values, s)
 
 
 @retarget.on(Lrta)

@@ -30,6 +30,7 @@ from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learning_rules import FORGET, hopeless, lacks, look_around, offer, redirect, sweep, update
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
 from ..kernels.memory import zeros
+from ..kernels.telling import BEGUN, tell
 from ..kernels.views import edits
 from ..kernels.workspace import new_record
 from .agent_centered import AgentCenteredPlanner
@@ -84,6 +85,7 @@ def _decide(algorithm, world, s, tick):
         return 0
     if not swept.under_way:
         # The lookahead: h(s) rises to the least c + h of a neighbour, and the neighbours are offered to the queue.
+        tell(world, BEGUN, s, -1, 0, -1)
         rise, swept.value, swept.there = update(world, values, look, s, WEIGHT_ONE)
         if rise > 0:
             swept.length = offer(world, queue_states, queue_rises, swept.length, s, rise)

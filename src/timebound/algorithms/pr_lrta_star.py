@@ -58,6 +58,7 @@ from ..kernels.memory import lacks_room, reserved
 from ..kernels.pattern_tables import PatternTable, intermediate_goal, region_of, stored_depth
 from ..kernels.saving import keeps
 from ..kernels.tables import state_of
+from ..kernels.telling import DROPPED, SUBGOAL, on_level, tell
 from ..kernels.ticks import Tick, late, pause_due, stride
 from ..kernels.views import GraphView, edits
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
@@ -141,7 +142,7 @@ def _decide(agent, world, s, tick):
         progress.ticks = 0
         progress.moves = 0
     if progress.sent >= 0 and _may_turn(agent):
-        _turn(agent, Tick(np.int64(AT_ONCE), np.int64(0), tick.clock))
+        _turn(agent, world, Tick(np.int64(AT_ONCE), np.int64(0), tick.clock))
     if progress.stale or learner.lack != 0:
         return NEEDS_ROOM
     ready = plan[1] - plan[0]
@@ -163,7 +164,7 @@ def _plan(agent, world, s, tick):
     counts = agent.counts[0]
     last = counts.expanded + tick.limit
     if progress.stage == LOOK:
-        ready = _look(agent, s, tick)
+        ready = _look(agent, world, s, tick)
         if progress.stage == LOOK:
             return ready
     if progress.stage != WALK:
@@ -191,7 +192,7 @@ def _retarget(agent, world, s, goal, tick):
         return False
     progress.sent = goal
     if _may_turn(agent):
-        _turn(agent, tick)
+        _turn(agent, world, tick)
     return True
 
 
@@ -203,7 +204,7 @@ def _may_turn(agent):
 
 
 @inlined
-def _turn(agent, tick):
+def _turn(agent, world, tick):
     """The goal is the one that the agent was sent to."""
     progress = agent.progress[0]
     goal = progress.sent
@@ -217,7 +218,7 @@ def _turn(agent, tick):
         if not forget(agent.values):
             agent.learner[0].lack = FORGET
     elif old != there:
-        change_goal(agent, agent.level, agent.values, old, there, WEIGHT_ONE, tick)
+        change_goal(agent, on_level(world, agent.level), agent.values, old, there, WEIGHT_ONE, tick)
     progress.goal = goal
     progress.era += 1
 
@@ -235,7 +236,7 @@ def _displaced(agent, world, s):
 
 
 @inlined
-def _look(agent, s, tick):
+def _look(agent, world, s, tick):
     """Choose the next region, by LRTA* unless the goal is in this one. When that is done, A* may begin.
 
     Until then returns as ``decide``.
@@ -264,8 +265,10 @@ def _look(agent, s, tick):
     values = agent.values if progress.direct else agent.nearby
     before = look.expanded if look.paused else np.int64(0)
     limit = Tick(before + tick.limit, tick.deadline, tick.clock)
-    status = breadth_first(agent.level, values, space, look, here, progress.depth, gamma, limit)
+    level = on_level(world, agent.level)
+    status = breadth_first(level, values, space, look, here, progress.depth, gamma, limit)
     if status == GROW:
+        tell(level, DROPPED, here, -1, -before, -1)  # these were counted in the ticks before
         learner.lack = SPACE
         return NEEDS_ROOM
     counts.expanded += look.expanded - before
@@ -278,9 +281,10 @@ def _look(agent, s, tick):
     best, v = best_on_frontier(space, look, gamma)
     if best < 0:
         return NO_WAY
-    mini_min(values, here, space.h[0], v)
+    mini_min(level, values, look, here, space.h[0], v)
     agent.entered[at(here)] = progress.era
     progress.next = space.table.states[space.table.parents[best]]
+    tell(world, SUBGOAL, agent.middle[at(progress.next)], -1, -1, -1)
     progress.stage = BEGIN
     return 0
 

@@ -32,6 +32,7 @@ from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, PAUSED, RUNNING
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, retarget
 from ..kernels.saving import keeps
 from ..kernels.tables import state_of
+from ..kernels.telling import on_level
 from ..kernels.views import GraphView, degree, edits, successor
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
 from ..worlds.abstraction import Abstraction, refuses
@@ -91,7 +92,7 @@ def _decide(agent, world, s, tick):
     last = counts.expanded + tick.limit
     if progress.stage != TRACE:
         if progress.level > 0:
-            status = _search(agent, agent.level, agent.level_table, agent.level_queue, tick)
+            status = _search(agent, on_level(world, agent.level), agent.level_table, agent.level_queue, tick)
         else:
             status = _search(agent, world, agent.table, agent.queue, tick)
         if status == GROW:

@@ -44,7 +44,7 @@ import numpy as np
 
 from ..errors import SpecError
 from ..kernels.jit import at, inlined
-from ..kernels.layout import COUNTS, INFINITE
+from ..kernels.layout import COUNTS, INFINITE, WEIGHT_SHIFT
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, decide, displaced, one_step, retarget
 from ..kernels.marks import (
     MOST_PARENTS,
@@ -61,6 +61,7 @@ from ..kernels.marks import (
 from ..kernels.memory import lacks_room, reserved
 from ..kernels.saving import keeps
 from ..kernels.tables import HashedTable, enlarged_hashed, intern, load_growth, new_hashed, renew
+from ..kernels.telling import BEGUN, EXPANDED, GENERATED, tell
 from ..kernels.views import aim, degree, edits, estimate, locate, moved, successor, widest
 from ..kernels.workspace import new_record
 from .registry import Algorithm, World
@@ -115,6 +116,7 @@ def _decide(algorithm, world, s, tick):
             return NEEDS_ROOM
         looks += 1
         counts.expanded += 1
+        tell(world, EXPANDED, s, -1, table.words[here], -1)
         there, kept, required, lowered = _judge(world, table, marks, algorithm.entered, this_round, here)
         counts.states = table.stamp[1]
         if lowered:
@@ -169,6 +171,7 @@ def _begin(world, table, marks, entered, this_round, s):
     this_round.edits = edits(world)
     this_round.limit = estimate(world, aim(world, this_round.goal), s, locate(world, s))
     this_round.beyond = INFINITE
+    tell(world, BEGUN, s, -1, 0, this_round.limit << WEIGHT_SHIFT)
     return True
 
 
@@ -223,6 +226,7 @@ def _judge(world, table, marks, entered, this_round, here):
         number = number_of(world, i, n, u)
         if words[slot] > g + c:
             words[slot] = g + c
+            tell(world, GENERATED, n, u, g + c, estimate(world, target, n, moved(world, place, i)) << WEIGHT_SHIFT)
             table.parents[slot] = here
             only_parent(marks, slot, number)
         else:

@@ -18,6 +18,7 @@ from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import FOUND, GROW, RUNNING
 from ..kernels.loop import NEEDS_ROOM, NOT_YET
 from ..kernels.tables import intern, state_of
+from ..kernels.telling import aside
 from ..kernels.ticks import Tick, stride, tired
 
 __all__ = ["RESTING", "SEARCHING", "SHORTCUT_FIELDS", "TRACING", "WALKING", "find_shortcut"]
@@ -54,13 +55,14 @@ def find_shortcut(agent, world, s, tick):
     end = paths.shape[1] - 1
     steps = min(tick.limit, 1 << 40) * follow.price
     k = end - 1
+    beside = aside(world)
     if follow.cutting == RESTING:
         follow.cutting = SEARCHING
         steps = follow.cut_steps
         k = follow.cut_place
     else:
         follow.cutting = SEARCHING
-        if begin(world, agent.cut_table, agent.cut_queue, cut, cut_counts, search.goal, s) == GROW:
+        if begin(beside, agent.cut_table, agent.cut_queue, cut, cut_counts, search.goal, s) == GROW:
             return NEEDS_ROOM
     reach = cost_so_far(table, search, paths[row, end])
     left = stride(tick.clock)
@@ -76,7 +78,7 @@ def find_shortcut(agent, world, s, tick):
         if k >= agent.fronts[row]:
             slot = paths[row, k]
             done = open_in_turn(
-                world, agent.cut_table, agent.cut_queue, cut,
+                beside, agent.cut_table, agent.cut_queue, cut,
                 state_of(table, paths[row, k + 1]), state_of(table, slot), reach - cost_so_far(table, search, slot),
             )  # fmt: skip
             if done == GROW:
@@ -90,7 +92,7 @@ def find_shortcut(agent, world, s, tick):
         if cut.status != RUNNING or steps < follow.price:
             break
         before = cut_counts.expanded
-        if advance(world, agent.cut_table, agent.cut_queue, cut, cut_counts, Tick(1, 0, tick.clock)) == GROW:
+        if advance(beside, agent.cut_table, agent.cut_queue, cut, cut_counts, Tick(1, 0, tick.clock)) == GROW:
             return NEEDS_ROOM
         counts.expanded += cut_counts.expanded - before
         steps -= follow.price

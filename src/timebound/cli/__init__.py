@@ -30,6 +30,7 @@ COMMANDS = (
     "prepare",
     "train-depth",
     "crowd",
+    "view",
     "maps",
     "algorithms",
     "warmup",

@@ -28,6 +28,7 @@ def add_to(commands: Any) -> None:
 examples:
   timebound solve caves.map 12,34 200,210
   timebound solve caves.map 12,34 200,210 -a 'wa*:weight=3' --budget 100
+  timebound solve caves.map 12,34 200,210 -a 'tba*' --budget 50 --gif race.gif
   timebound solve roads.gr 1 5000 --json""",
     )
     parser.add_argument(
@@ -45,11 +46,29 @@ examples:
     parser.add_argument("--diagonal", type=number, metavar="COST", help="of a diagonal step, default sqrt 2")
     threshold_option(parser)
     parser.add_argument("--png", metavar="FILE", help="draw the map and the path")
+    parser.add_argument("--gif", metavar="FILE", help="draw the search and the walk as a moving picture")
+    parser.add_argument("--html", metavar="FILE", help="write a page that replays search and walk anywhere")
+    parser.add_argument(
+        "--against", metavar="SPEC", nargs="+", default=[], help="further algorithms in --gif and --html, up to five"
+    )
+    parser.add_argument(
+        "--trace", metavar="FILE", help="write what the search did as a .trace.json file for Posthoc, the visualiser"
+    )
     json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     check_output("--png", options.png, ".png", options.map)
+    check_output("--gif", options.gif, ".gif", options.map)
+    check_output("--html", options.html, ".html", options.map)
+    check_output("--trace", options.trace, ".json", options.map)
+    if options.trace is not None and not options.trace.lower().endswith(".trace.json"):
+        raise Error(f"--trace writes a .trace.json file, and {options.trace} does not end so")
+    moving = [name for name in ("gif", "html") if getattr(options, name)]
+    if options.against and not moving:
+        raise Error("--against is for what --gif FILE and --html FILE show")
+    if moving and options.change_rate is not None:
+        raise Error(f"--{moving[0]} shows a map that does not change; leave --change-rate out")
     from ..algorithms import parse_spec
     from ..episode import solve
     from ..lab.database_files import database_for
@@ -57,8 +76,9 @@ def run(options: argparse.Namespace) -> int:
 
     rules = {name: getattr(options, name) for name in ("connectivity", "corners", "diagonal", "threshold")}
     opened = open_world(options.map, **{name: value for name, value in rules.items() if value is not None})
-    if options.png and not opened.is_grid:
-        raise Error("--png draws grids, and this is a graph")
+    for name in ("png", "gif", "html", "trace"):
+        if getattr(options, name) and not opened.is_grid:
+            raise Error(f"--{name} draws grids, and this is a graph")
     start, goal = opened.place(options.start, "start"), opened.place(options.goal, "goal")
     episode = {"budget": options.budget, "commit": options.commit, "move_limit": options.move_limit}
     changes = None
@@ -66,16 +86,14 @@ def run(options: argparse.Namespace) -> int:
         from ..worlds.changes import RandomChanges
 
         changes = RandomChanges(options.change_rate, every=options.change_every, seed=options.seed)
-    result = solve(
-        opened.world,
-        start,
-        goal,
-        options.algorithm,
-        **episode,
-        optimal="compute" if options.optimal else None,
-        changes=changes,
-        database=database_for(opened.world, parse_spec(options.algorithm), options.database),
-    )
+    database = database_for(opened.world, parse_spec(options.algorithm), options.database)
+    task: dict[str, Any] = {**episode, "changes": changes, "database": database}
+    task["optimal"] = "compute" if options.optimal else None
+    written = ""
+    if options.trace:
+        result, written = _traced(opened.world, start, goal, options, task)
+    else:
+        result = solve(opened.world, start, goal, options.algorithm, **task)
     if options.json:
         record = result.to_dict()
         if opened.first:
@@ -84,12 +102,39 @@ def run(options: argparse.Namespace) -> int:
         print_json({"map": str(options.map), "digest": opened.world.digest, **places, **record})
     else:
         print_text(_story(opened, start, goal, result))
+    if written:
+        say(written, options)
     if options.png:
         from ..pictures import draw, save
 
         save(draw(opened.world, {result.algorithm: result.path}, start=start, goal=goal), options.png)
         say(f"wrote {printable(options.png)}", options)
+    if moving:
+        from ..viewer.film import save_race
+        from ..viewer.race import Race
+        from ..viewer.replay import save_replay
+
+        specs = [options.algorithm, *options.against]
+        race = Race(opened.world, specs, start, goal, budget=options.budget, database=database)
+        if options.gif:
+            save_race(race, options.gif)
+        if options.html:
+            save_replay(race, options.html, title=f"timebound: {printable(opened.name)}", name=printable(opened.name))
+        for name in moving:
+            say(f"wrote {printable(getattr(options, name))}", options)
     return SOLVED if result.status == "reached" else UNSOLVED
+
+
+def _traced(world: Any, start: Any, goal: Any, options: argparse.Namespace, task: dict[str, Any]) -> tuple[Result, str]:
+    """The walk, written down as it goes, and words about the file."""
+    from ..episode import solve
+    from ..viewer.posthoc import writing
+
+    with writing(options.trace, world, start, goal) as (posthoc, trace):
+        result = solve(world, start, goal, options.algorithm, **task, trace=trace)
+        posthoc.end(result.path[-1], result.status == "reached")
+    rest = f"; {posthoc.left_out:,} events more did not go in" if posthoc.left_out else ""
+    return result, f"wrote {printable(options.trace)}: {posthoc.written:,} events{rest}"
 
 
 def _story(opened: Opened, start: Any, goal: Any, result: Result) -> str:

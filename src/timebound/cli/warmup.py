@@ -26,11 +26,14 @@ def add_to(commands: Any) -> None:
 examples:
   timebound warmup
   timebound warmup 'tba*' 'lrta*' --worlds grid  only what a game needs
+  timebound warmup 'tba*' --worlds 'watched grid'  for the viewer and traces
   NUMBA_CACHE_DIR=cache timebound warmup         keep the kernels in a folder""",
     )
     parser.add_argument("algorithms", nargs="*", metavar="ALGORITHM", help="default: all; see timebound algorithms")
     parser.add_argument(
-        "--worlds", metavar="KIND[,KIND]", help="grid, terrain, steep terrain, graph, puzzle; default: all"
+        "--worlds",
+        metavar="KIND[,KIND]",
+        help="grid, terrain, steep terrain, graph, puzzle: by default these; watched grid: for looking on",
     )
     parser.add_argument("--jobs", type=whole, metavar="N", help="processes; default: all cores, two at most")
     json_option(parser)
@@ -39,9 +42,9 @@ examples:
 def run(options: argparse.Namespace) -> int:
     from ..algorithms import parse_spec
     from ..kernels.shipping import why_not
-    from ..warmup import KINDS, warm_side_by_side
+    from ..warmup import KINDS, USUAL, warm_side_by_side
 
-    kinds = [kind.strip() for kind in options.worlds.split(",")] if options.worlds else list(KINDS)
+    kinds = [kind.strip() for kind in options.worlds.split(",")] if options.worlds else list(USUAL)
     for kind in kinds:
         if kind not in KINDS:
             raise SpecError(f"there is no kind of world {shown(kind)}; known are {', '.join(KINDS)}")

@@ -40,6 +40,7 @@ from .layout import (
 from .memory import lacks_room
 from .queues import clear, likely_next, pop, push, resume, settle, suspend, top
 from .tables import around, beside, intern, parent_of, renew, state_of, word_of, write
+from .telling import BEGUN, EXPANDED, GENERATED, tell
 from .ticks import stride, tired
 from .views import (
     GraphView,
@@ -135,6 +136,7 @@ def begin(world, table, queue, search, counts, start, goal):
     write(table, search.root, search.top, search.root)
     suspend(queue, push(queue, cursor, key, search.root))
     counts.states = 1
+    tell(world, BEGUN, start, -1, 0, h << WEIGHT_SHIFT)
     return RUNNING
 
 
@@ -217,6 +219,7 @@ def _expand(world, table, queue, search, counts, limit):
             continue
         table.words[at(slot)] = word | CLOSED
         expanded += 1
+        tell(world, EXPANDED, s, -1, g, -1)
         for block in range(0, degree(world, s), _BLOCK):
             todo = improvable(world, table, slot, s, g, top_word, block)
             while todo:
@@ -231,6 +234,7 @@ def _expand(world, table, queue, search, counts, limit):
                 g_t = g + c
                 f = g_weight * g_t + h_weight * estimate(world, target, t, moved(world, here, i))
                 write(table, child, top_word - (g_t << G_SHIFT) + (i & DIRECTION_MASK), slot)
+                tell(world, GENERATED, t, s, g_t, estimate(world, target, t, moved(world, here, i)) << WEIGHT_SHIFT)
                 if t == goal:
                     # The loop ends when no key is below its own. To a greedy search any way is as good.
                     goal_f = f if g_weight != 0 else np.int64(0)
@@ -268,6 +272,7 @@ def open_in_turn(world, table, queue, search, above, s, g):
             if t == s and c >= 0:
                 write(table, slot, word + (i & DIRECTION_MASK), intern(table, above))
         cursor = push(queue, cursor, f >> shift, slot)
+        tell(world, GENERATED, s, above, g, -1)
         search.status = RUNNING
     suspend(queue, cursor)
     return FOUND

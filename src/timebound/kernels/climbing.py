@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import inlined
-from .layout import INFINITE
+from .layout import INFINITE, WEIGHT_SHIFT
+from .telling import EXPANDED, GENERATED, tell
 from .views import aim, cost_between, degree, estimate, locate, moved, successor
 
 __all__ = [
@@ -74,6 +75,7 @@ def way_between(world, start, end, limit):
     if start == end:
         return np.int64(0), np.int64(0)
     cost = np.int64(cost_between(world, start, end))
+    tell(world, EXPANDED, start, -1, 0, -1)
     if cost >= 0:
         return cost, np.int64(1)
     target = aim(world, end)
@@ -82,6 +84,7 @@ def way_between(world, start, end, limit):
     h = estimate(world, target, s, place)
     cost = np.int64(0)
     for steps in range(1, limit):
+        tell(world, EXPANDED, s, -1, cost, -1)
         s, nearer, c, place = uphill(world, target, s, place)
         if s < 0 or nearer >= h:
             return np.int64(-1), np.int64(1 + steps)
@@ -125,11 +128,13 @@ def climb_on(world, climb, limit):
             climb.status = STUCK
             break
         t, h, _, place = uphill(world, target, climb.s, place)
+        tell(world, EXPANDED, climb.s, -1, -1, -1)
         steps += 1
         climb.left -= 1
         if t < 0 or h >= climb.h:
             climb.status = STUCK
         else:
+            tell(world, GENERATED, t, climb.s, -1, h << WEIGHT_SHIFT)
             climb.s = t
             climb.h = h
             if t == climb.end:

@@ -99,10 +99,16 @@ def take_in(kernel: Any) -> None:
         kernel.library.codegen.set_env(environment.env_name, environment)
 
 
-def choice(function: Callable[..., Any], helpers: dict[type | None, Any], passed_over: set[type]) -> None:
+def choice(
+    function: Callable[..., Any],
+    helpers: dict[type | None, Any],
+    passed_over: set[type],
+    likenesses: dict[type, type],
+) -> None:
     """Let kernels call ``function``: it is the helper for the NamedTuple type of its first argument.
 
-    A type without one has that for None, if there is one, and is then among those ``passed_over``.
+    A type without one has that of the type that it looks like, or that for None, if there is one; types without one
+    are then among those ``passed_over``.
     """
 
     class Choice(AbstractTemplate):
@@ -111,11 +117,11 @@ def choice(function: Callable[..., Any], helpers: dict[type | None, Any], passed
 
         def generic(self, args: Any, kws: Any) -> Any:
             kind = getattr(args[0], "instance_class", type(None))
-            helper = helpers.get(kind, helpers.get(None))
+            like = likenesses.get(kind, kind)
+            helper = helpers.get(kind) or helpers.get(like) or helpers.get(None)
             if helper is None:
                 return None
-            if kind not in helpers:
-                passed_over.add(kind)
+            passed_over.update({kind, like} - helpers.keys())
             callee = types.Dispatcher(helper)
             signature = callee.get_call_type(self.context, args, kws)
             self.compiled[signature.args] = callee.get_overload(signature)

@@ -14,6 +14,7 @@ import numpy as np
 from .best_first import improvable, reached
 from .jit import at, inlined, lowest_bit
 from .tables import parent_of
+from .telling import tell
 from .views import (
     aim,
     arc,
@@ -134,6 +135,11 @@ def _edits(world):
 @waiting.on(Corridor)
 def _waiting(world):
     return waiting(world.inner)
+
+
+@tell.on(Corridor)
+def _tell(world, what, s, parent, g, h):
+    tell(world.inner, what, s, parent, g, h)
 
 
 @reached.on(Corridor)

@@ -16,6 +16,7 @@ from .lookahead import best_on_frontier, deepen
 from .loop import NEEDS_ROOM, NOT_YET
 from .memory import lacks_room
 from .pattern_tables import region_of, stored_depth
+from .telling import DROPPED, tell
 from .ticks import Tick
 from .workspace import new_record
 
@@ -107,6 +108,7 @@ def _told(oracle, world, values, space, look, patterns, s, cap, tick):
             memo.label = memo.ply
         memo.expanded = look.expanded
         memo.ply += 1
+    tell(world, DROPPED, s, -1, look.expanded, -1)
     return memo.label
 
 

@@ -28,6 +28,7 @@ from .loop import NEEDS_ROOM, NOT_YET
 from .memory import lacks_room
 from .saving import keeps_frozen
 from .tables import HashedTable, intern, new_hashed, probe, word_of
+from .telling import DROPPED, tell
 from .ticks import Tick
 from .views import (
     GraphView,
@@ -352,7 +353,7 @@ def walk_and_label(world, values, space, looks, history, walks, plies, rows, lab
         labels[walk.moves] = label
         there = plies[label, 0]
         h = space.h[0]
-        mini_min(values, s, h, plies[label, 1])
+        mini_min(world, values, look, s, h, plies[label, 1])
         note(history, s, there, max(plies[label, 1] - h, np.int64(0)))
         walk.moves += 1
         walk.s = there
@@ -385,6 +386,8 @@ def _by_tree(control, world, values, space, look, patterns, s, cap, tick):
         depth = max(classify(control.tree, control.history.features, cap), presearch)
     if depth > 1:
         look.paused = LOOKING  # what follows is the rest of the same lookahead
+    else:
+        tell(world, DROPPED, s, -1, look.expanded, -1)
     return depth
 
 

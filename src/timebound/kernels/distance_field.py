@@ -42,6 +42,7 @@ from .layout import (
 from .memory import lacks_room
 from .queues import clear, likely_next, pop, push, resume, settle, suspend
 from .tables import DenseTable
+from .telling import BEGUN, EXPANDED, GENERATED, tell
 from .ticks import stride, tired
 from .views import arc, cheapest, degree, horizon, successor, widest
 
@@ -150,6 +151,7 @@ def _work(world, field, work, counts, target, limit):
         memo.begun = 0
         if not _begin(field, memo):
             return GROW
+        tell(world, BEGUN, -1, -1, -1, -1)
     status = _set_goals(world, field, memo, work)
     if status == FOUND:
         status = _read_log(world, field, memo, work)
@@ -353,6 +355,7 @@ def _doubt(world, field, memo, counts, target, last):
         s, cursor = pop(field.doubts, cursor)
         memo.doubts -= 1
         counts.expanded += 1
+        tell(world, EXPANDED, s, -1, -1, -1)
         word = words[at(s)] & ~_DOUBTED
         g = _distance_in(memo.top, word)
         if _offer(world, field, memo, s) <= g:
@@ -399,6 +402,7 @@ def _place_raised(world, field, memo, counts, last):
             memo.open += 1
         memo.raised -= 1
         counts.expanded += 1
+        tell(world, EXPANDED, s, -1, -1, -1)
     if memo.raised == 0:
         memo.lowest = INFINITE
     return RUNNING
@@ -450,6 +454,7 @@ def _pass_on(world, field, memo, work, counts, target, last):
             continue
         words[at(s)] = word | CLOSED
         expanded += 1
+        tell(world, EXPANDED, s, -1, g, -1)
         for block in range(0, degree(world, s), _BLOCK):
             todo = improvable(world, table, s, s, g, top_word, block)
             while todo:
@@ -458,6 +463,7 @@ def _pass_on(world, field, memo, work, counts, target, last):
                 t, c = arc(world, s, i)
                 states += words[at(t)] < seen_from
                 words[at(t)] = top_word - ((g + c) << G_SHIFT)
+                tell(world, GENERATED, t, s, g + c, -1)
                 if t == target:
                     reach = g + c
                 cursor = push(queue, cursor, (g + c) >> shift, t)

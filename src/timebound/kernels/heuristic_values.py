@@ -19,17 +19,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import at, inlined, kernel
+from .jit import at, generic, inlined, kernel, prefetch
 from .layout import WEIGHT_SHIFT
 from .memory import lacks_room, reserved, zeros
 from .saving import keeps
 from .tables import hashed
-from .views import estimate
+from .views import GridView, TerrainView, estimate
 
 __all__ = [
     "LearnedValues",
     "enlarged",
     "forget",
+    "has_learned",
     "learn",
     "learned",
     "load_growth",
@@ -76,6 +77,36 @@ def learned(values, s):
     bits = values.bits
     slot = np.int64(values.slots[at(_place(values, s >> bits))])
     return values.values[at((slot << bits) + (s & ((1 << bits) - 1)))] - values.used[_DOWN]
+
+
+@inlined
+def has_learned(values):
+    """Whether anything was learned; if not, ``learned`` need not be asked."""
+    return values.used[_STATES] > 0
+
+
+@generic
+def foresee_around(world, values, s):
+    """Tell the processor that ``learned`` will be asked of ``s`` and its successors."""
+
+
+@foresee_around.on(GridView, TerrainView)
+def _foresee_rows(world, values, s):
+    prefetch(world.moves, s)
+    if has_learned(values):
+        for row in range(-1, 2):
+            page = (s + row * world.width) >> values.bits
+            mask = values.keys.shape[0] - 1
+            if mask < 0:
+                prefetch(values.slots, page)
+            else:
+                prefetch(values.slots, hashed(page) & mask)
+                prefetch(values.keys, hashed(page) & mask)
+
+
+@foresee_around.otherwise
+def _foresee_nothing(world, values, s):
+    pass
 
 
 @inlined

@@ -107,6 +107,7 @@ __all__ = [
     "kernel",
     "let_go",
     "load",
+    "looks_like",
     "lowest_bit",
     "now_ns",
     "on_compile",
@@ -117,6 +118,7 @@ __all__ = [
 ]
 
 CACHE_LINE = 64  # bytes of a line of the processor's cache
+_SHORT = 16  # items of an array that is read as a whole, or nearly so
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -236,6 +238,7 @@ def _from_elsewhere(arguments: Any) -> list[Origin | None]:
     """Where what takes part in a kernel for these types comes from, apart from the kernel itself and what is ours."""
     kinds = _named_tuples(arguments)
     origins = [_origin_of_type(kind) if _can_be_kept(kind) else None for kind in kinds if not is_our_type(kind)]
+    kinds |= {_likenesses[kind] for kind in kinds if kind in _likenesses}
     texts = [text for kind in kinds for text in _texts_from_elsewhere.get(kind, ())]
     if not origins and not any(ours for _, ours in texts):
         return []  # our kernels cannot call what others made generic, though it be for types of ours
@@ -320,12 +323,11 @@ class _PackageCache(FunctionCache):
     def _found(self, sig: Any, target_context: Any) -> Iterator[Any]:
         """Compiled code for these types, or None, from each place where it may be.
 
-        What ships calls none of Numba's own runtime, so for that it need not be made ready: a third of a second.
+        It calls none of Numba's own runtime, which need not be made ready for it: that takes a third of a second.
         """
         key = self._index_key(sig, target_context.codegen())
         if self._shipped_as and not _from_elsewhere(getattr(sig, "args", sig)):
             yield shipping.find(self._shipped_as, key)
-        target_context.refresh()
         for files in self._files(sig):
             yield files.load(key)
 
@@ -479,11 +481,21 @@ def _entrance(helper: Any) -> Any:
     return dispatcher
 
 
+# NamedTuples that have all the fields of another: they answer every question as that does, unless they have a text.
+_likenesses: dict[type, type] = {}
+
+
+def looks_like(kind: type, other: type) -> None:
+    """Let ``kind``, which has the fields of ``other`` and some more, have all its texts, now and later, of any name."""
+    _likenesses[kind] = other
+
+
 def generic(function: F) -> F:
     """Make ``function`` a name with one text per NamedTuple type of its first argument.
 
     The decorated function is only the documentation of the contract; ``function.on(Type, ...)`` registers a text, and
-    ``function.otherwise`` the text for types that have none, if there is to be one.
+    ``function.otherwise`` the text for types that have none, if there is to be one. A type that looks like another
+    (``looks_like``) has the text of that one, if it has none of its own.
     """
     texts: dict[type, Callable[..., Any]] = {}
     rest: list[Callable[..., Any]] = []  # the text for all other types, if there is one
@@ -492,8 +504,12 @@ def generic(function: F) -> F:
     ours = is_covered(function.__code__.co_filename)
 
     def dispatch(*args: Any) -> Any:
-        text = texts.get(type(args[0])) if rest else texts[type(args[0])]
-        return (text or rest[0])(*args)
+        text = texts.get(type(args[0]))
+        if text is None:
+            kind = type(args[0])
+            kind = _likenesses.get(kind, kind)
+            text = texts.get(kind, rest[0]) if rest else texts[kind]
+        return text(*args)
 
     def on(*kinds: type) -> Callable[[F], F]:
         def register(text: F) -> F:
@@ -529,7 +545,7 @@ def generic(function: F) -> F:
     dispatch.on = on
     dispatch.otherwise = otherwise
     if COMPILED:
-        choice(dispatch, helpers, passed_over)
+        choice(dispatch, helpers, passed_over, _likenesses)
     return dispatch  # type: ignore[return-value]
 
 
@@ -573,6 +589,7 @@ def foresee(array: np.ndarray, row: int) -> None:
 def foresee_arrays(kind: Any, rows: np.ndarray, row: int) -> None:
     """Tell the processor that the value in a row of a shelf will be used soon: the beginnings of its arrays.
 
+    Long ones of NamedTuples in it are left out: they are tables, and where they will be read depends on what is asked.
     It reads the row, which should have been foreseen itself.
     """
 
@@ -692,19 +709,23 @@ def _emit_foresee_arrays(context: Any, builder: Any, signature: Any, args: Any) 
     begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
     place = 0
 
-    def tell(of: Any) -> None:
+    def tell(of: Any, own: bool) -> None:
         nonlocal place
         if isinstance(of, types.BaseTuple):
             for part in of:
-                tell(part)
+                tell(part, own and not isinstance(part, types.BaseTuple))
             return
         if isinstance(of, types.Array):
             word = builder.load(builder.gep(begin, [ir.IntType(64)(place)]))
+            if not own:
+                length = builder.load(builder.gep(begin, [ir.IntType(64)(place + 1)]))
+                short = builder.icmp_signed("<=", length, ir.IntType(64)(_SHORT))
+                word = builder.select(short, word, builder.ptrtoint(begin, ir.IntType(64)))  # which is there already
             size = context.get_abi_sizeof(context.get_data_type(of.dtype))
             _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size)
         place += 1 + getattr(of, "ndim", 0)
 
-    tell(signature.args[0].instance_type)
+    tell(signature.args[0].instance_type, True)
     return context.get_dummy_value()
 
 

@@ -29,11 +29,12 @@ import numpy as np
 from .climbing import way_between
 from .edits import dearest_now
 from .heaps import heap_pop, heap_push, heapify, put
-from .heuristic_values import forget, learn, learned, lower
+from .heuristic_values import forget, has_learned, learn, learned, lower
 from .jit import at, inlined
 from .layout import PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
 from .lookahead import DEAD, LOOKING, SETTLING, TEACHING, best_on_frontier, cost_to, is_closed
 from .memory import lacks_room
+from .telling import EXPANDED, FORGOTTEN, GENERATED, LEARNED, LOWERED, SETTLED, tell
 from .ticks import late, pause_due, stride
 from .views import aim, degree, edits, estimate, locate, moved, successor
 
@@ -86,6 +87,7 @@ def lacks(world, algorithm, more):
     look = algorithm.look[0]
     if must_forget(world, algorithm.log, learner, look, algorithm.plan):
         learner.lack = FORGET
+        tell(world, FORGOTTEN, -1, -1, -1, -1)
     elif look.cut_short and not look.paused:
         look.cut_short = 0
         learner.lack = SPACE
@@ -167,12 +169,14 @@ def change_goal(algorithm, world, values, old, goal, w, tick):
     if cost >= 0 and cost <= (np.int64(1) << 58) // w and lower(values, w * cost):
         # Of a state that nothing was learned of, the new estimate may be larger than the old one by as much.
         look.highest += w * cost
+        tell(world, LOWERED, goal, old, -1, w * cost)
     else:
         look.highest = 0
         look.dearest = 0
         learner.reach = 0
         if not forget(values):
             learner.lack = FORGET
+        tell(world, FORGOTTEN, old, -1, -1, -1)
     learner.quiet = 0
 
 
@@ -194,14 +198,22 @@ def hopeless(look, h, reach, w):
 
 
 @inlined
-def mini_min(values, s, h, v):
+def mini_min(world, values, look, s, h, v):
     """LRTA*: raise the value ``h`` of ``s`` to ``v``, never lower it."""
     if v > h:
         learn(values, s, v)
+        _tell_learned(world, look, s, v)
 
 
 @inlined
-def dijkstra_inwards(space, look, w, tick):
+def _tell_learned(world, look, s, v):
+    """The value of ``s`` is ``v`` from now on."""
+    e = np.int64(estimate(world, aim(world, look.goal), s, locate(world, s))) << WEIGHT_SHIFT
+    tell(world, LEARNED, s, look.goal, v - e, v)
+
+
+@inlined
+def dijkstra_inwards(world, space, look, w, tick):
     """LSS-LRTA*: find the exact value of every closed state, given those of the frontier. Returns RUNNING or PAUSED.
 
     States from which no way leads to the frontier become DEAD. Leaves the number of states settled in ``look``. If the
@@ -234,6 +246,7 @@ def dijkstra_inwards(space, look, w, tick):
         if key != fresh[at(slot)] or key >= DEAD:
             continue
         settled += 1
+        tell(world, SETTLED, space.table.states[at(slot)], -1, -1, key)
         closed -= is_closed(words, slot)
         arc = np.int64(space.incoming[at(slot)])
         while arc >= 0:
@@ -288,7 +301,7 @@ def from_best(space, look, w):
 
 
 @inlined
-def teach(space, values, look, clock):
+def teach(world, space, values, look, clock):
     """Raise every closed state to its fresh value, if that is more. Returns RUNNING or PAUSED."""
     first = look.slot if look.paused == TEACHING else np.int64(0)
     look.paused = 0
@@ -301,6 +314,7 @@ def teach(space, values, look, clock):
             return PAUSED
         if is_closed(space.table.words, slot) and space.fresh[at(slot)] > space.h[at(slot)]:
             learn(values, space.table.states[at(slot)], space.fresh[at(slot)])
+            _tell_learned(world, look, space.table.states[at(slot)], space.fresh[at(slot)])
     return RUNNING
 
 
@@ -324,7 +338,10 @@ def look_around(world, values, look, s, gamma):
     target = aim(world, look.goal)
     here = locate(world, s)
     e = np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT
-    h = max(e, learned(values, s))
+    # Who has learned nothing, as while it climbs to a subgoal, need not look anything up.
+    knows = has_learned(values)
+    h = max(e, learned(values, s)) if knows else e
+    tell(world, EXPANDED, s, -1, -1, h)
     highest = max(look.highest, e)
     dearest = look.dearest
     least = np.int64(DEAD)
@@ -337,7 +354,8 @@ def look_around(world, values, look, s, gamma):
         e = np.int64(estimate(world, target, t, moved(world, here, i))) << WEIGHT_SHIFT
         highest = max(highest, e)
         dearest = max(dearest, c)
-        v = gamma * c + max(e, learned(values, t))
+        v = gamma * c + (max(e, learned(values, t)) if knows else e)
+        tell(world, GENERATED, t, s, -1, v - gamma * c)
         if v < least or (v == least and c > dear):
             least = v
             dear = c
@@ -359,6 +377,7 @@ def update(world, values, look, s, gamma):
         rise = least - h
         h = least
         learn(values, s, h)
+        _tell_learned(world, look, s, h)
     return rise, h, best
 
 

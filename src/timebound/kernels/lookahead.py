@@ -27,6 +27,7 @@ from .layout import EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_SH
 from .memory import lacks_room, reserved
 from .saving import keeps, to_last
 from .tables import HashedTable, intern, new_hashed, renew
+from .telling import BEGUN, DROPPED, EXPANDED, GENERATED, tell
 from .ticks import late, pause_due, stride
 from .views import aim, degree, estimate, locate, moved, successor, widest
 
@@ -144,15 +145,18 @@ def _enter(world, values, space, target, look, s):
     look.highest = max(look.highest, np.int64(estimate(world, target, s, here)) << WEIGHT_SHIFT)
     look.best = -1
     look.expanded = 0
+    tell(world, BEGUN, s, -1, 0, space.h[0])
     return True
 
 
 @inlined
-def _cut_short(look, tick, expanded):
+def _cut_short(world, look, s, tick, expanded):
     """The space is full. Whether time is short, so that what was seen must do; it is then enlarged before the next."""
     short = tick.deadline > 0 and expanded > 0
     if short:
         look.cut_short = 1
+    else:
+        tell(world, DROPPED, s, -1, expanded, -1)
     return short
 
 
@@ -197,7 +201,7 @@ def breadth_first(world, values, space, look, s, depth, gamma, tick):
             slot += 1
             continue
         if lacks_room(table, fan):
-            if not _cut_short(look, tick, expanded):
+            if not _cut_short(world, look, s, tick, expanded):
                 return GROW
             break
         _spread(world, values, space, look, target, slot, gamma, np.int64(-1))
@@ -248,7 +252,7 @@ def cost_limited(world, values, space, look, s, gmax, gamma, tick):
         u = table.states[at(slot)]
         g = cost_to(words, slot)
         if lacks_room(table, fan) or size + fan > heap.keys.shape[0]:
-            if not _cut_short(look, tick, expanded):
+            if not _cut_short(world, look, s, tick, expanded):
                 return GROW
             break
         stale = is_closed(words, slot) or g != heap.keys[0]
@@ -288,6 +292,7 @@ def _spread(world, values, space, look, target, slot, gamma, size):
     u = table.states[at(slot)]
     g = cost_to(words, slot)
     _close(words, slot)
+    tell(world, EXPANDED, u, -1, g, h[at(slot)])
     here = locate(world, u)
     for i in range(degree(world, u)):
         t, c = successor(world, u, i)
@@ -305,6 +310,7 @@ def _spread(world, values, space, look, target, slot, gamma, size):
             h[at(child)] = max(h[at(child)], h[at(slot)] - gamma * c)
         if child == before or g + c < cost_to(words, child):
             _open(words, child, g + c)
+            tell(world, GENERATED, t, u, g + c, h[at(child)])
             table.parents[at(child)] = child if slot == 0 else table.parents[at(slot)]
             if size >= 0:
                 size = heap_push(space.heap, size, (g + c, np.int64(0), child))
@@ -360,12 +366,13 @@ def a_star(world, values, space, look, s, tick):
             status = FOUND if u == goal else RUNNING
             break
         if lacks_room(table, fan) or size + fan >= keys.shape[0] or used + fan > arcs.shape[0]:
-            if not _cut_short(look, tick, expanded):
+            if not _cut_short(world, look, s, tick, expanded):
                 return GROW
             limit = expanded
             continue
         size = heap_pop(heap, size)
         _close(words, slot)
+        tell(world, EXPANDED, u, -1, g, h[at(slot)])
         expanded += 1
         here = locate(world, u)
         for i in range(degree(world, u)):
@@ -382,6 +389,7 @@ def a_star(world, values, space, look, s, tick):
                 incoming[at(child)] = -1
             if child == before or g + c < cost_to(words, child):
                 _open(words, child, g + c)
+                tell(world, GENERATED, t, u, g + c, h[at(child)])
                 parents[at(child)] = slot
                 size = heap_push(heap, size, (((g + c) << WEIGHT_SHIFT) + h[at(child)], h[at(child)], child))
             arcs[at(used)] = (slot << 32) | (incoming[at(child)] + 1)

@@ -26,9 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from .jit import at, busy_ns, fetch_and_add, foresee, foresee_arrays, generic, inlined, kernel, now_ns
+from .jit import CACHE_LINE, at, busy_ns, fetch_and_add, foresee, foresee_arrays, generic, inlined, kernel, now_ns
 from .native import Kind, Shelf, entrance, kind_of, load
 from .paths import add_exactly
+from .telling import BACK, MOVED, mark_tick, tell
 from .ticks import Tick, rest, stride, tired
 from .views import length, waiting, write_point
 from .workspace import book_of, new_record, place_in
@@ -45,6 +46,7 @@ __all__ = [
     "carry_out",
     "decide",
     "displaced",
+    "foresee_tables",
     "move",
     "note_ends",
     "one_step",
@@ -112,8 +114,9 @@ NOT_YET = -3  # it has taken long; call again
 AT_ONCE = 32  # expansions that ``retarget`` may make, between two ticks
 
 _TICKS = 64  # between two looks at the clock, if they are short
-_AT_ONCE = 16  # agents that a thread takes at a time, and
-_IN_HASTE = 4  # if there is a deadline
+# Agents that a thread takes at a time, as many as have their bytes of ``moved`` in one line of the cache; and fewer if
+# there is a deadline.
+_AT_ONCE, _IN_HASTE = CACHE_LINE, 4
 _SOON = 3  # agents after which the next one's turn has come, when what it holds is asked for
 
 
@@ -155,6 +158,16 @@ def displaced(algorithm, world, s):
 @displaced.otherwise
 def _cannot_go_on(algorithm, world, s):
     return False
+
+
+@generic
+def foresee_tables(algorithm, world, s):
+    """Tell the processor which places of its tables an agent at ``s`` will look at: a hint that may be left out."""
+
+
+@foresee_tables.otherwise
+def _nothing_foreseen(algorithm, world, s):
+    pass
 
 
 @inlined
@@ -295,15 +308,7 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
         if first >= last:
             break
         for place in range(first, min(first + some, last)):
-            # What an agent holds lies in as many places as it has arrays: while one acts, those of the next are fetched
-            soon = place + _SOON
-            if soon < last:
-                seat = seats[at(order[at(soon)])]
-                if seat < rows.shape[0]:  # it may have one on another shelf by now
-                    foresee_arrays(kind, rows, seat)
-                later = order[at(min(soon + _SOON, last - 1))]
-                foresee(episodes, later)
-                foresee(rows, seats[at(later)])
+            _foresee_turns(world, kind, rows, seats, episodes, order, place, last, call.crew)
             k = order[at(place)]
             episode = episodes[at(k)]
             if episode.status != ACTIVE or episode.crew != call.crew:
@@ -331,12 +336,33 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
 
 
 @inlined
+def _foresee_turns(world, kind, rows, seats, episodes, order, place, last, crew):
+    """What agents hold lies in as many places as they have arrays: while one acts, those of the next ones are fetched.
+
+    First where the arrays of one are, then the arrays; and, when its turn is next, what it will read in its tables.
+    """
+    soon = place + _SOON
+    if soon < last:
+        seat = seats[at(order[at(soon)])]
+        if seat < rows.shape[0]:  # it may have one on another shelf by now
+            foresee_arrays(kind, rows, seat)
+        later = order[at(min(soon + _SOON, last - 1))]
+        foresee(episodes, later)
+        foresee(rows, seats[at(later)])
+    if place + 1 < last:
+        k = order[at(place + 1)]
+        if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing
+            foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position)
+
+
+@inlined
 def _act(world, algorithm, trail, spent, episode, clock, call):
     """The ticks of one agent, one or more. Returns its status, or what the caller is asked for."""
     counts = algorithm.counts[0]
     plan = algorithm.plan
     route = algorithm.route
     first_tick = episode.ticks
+    mark_tick(world, first_tick)
     last_tick = first_tick + call.ticks
     limit = min(episode.limit, call.share * episode.weight)
     look_at = first_tick + min(_TICKS, stride(clock))
@@ -356,6 +382,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
             if tired(clock):
                 return PAUSED
         s = episode.position
+        stepped_back = counts.back_moves
         step = length(world, s, route[plan[0]]) if episode.pending > 0 else -1.0
         if not episode.deciding:
             episode.deciding = 1
@@ -381,6 +408,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
         tick_spent = counts.expanded - counts.learning - episode.spent_before
         spent[episode.ticks - episode.spent_from] = tick_spent
         episode.ticks += 1
+        mark_tick(world, episode.ticks)
         episode.deciding = 0
         if tick_spent > limit:
             episode.status = OVER_BUDGET
@@ -393,6 +421,7 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
             episode.wish = route[plan[0]]
             break
         move(algorithm, episode, step)
+        tell(world, BACK if counts.back_moves > stepped_back else MOVED, episode.position, s, -1, -1)
         trail[episode.moves - episode.trail_from] = episode.position
     return episode.status
 

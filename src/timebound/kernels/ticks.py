@@ -15,7 +15,7 @@ import numpy as np
 
 from .jit import inlined, now_ns
 
-__all__ = ["PATIENCE", "STRIDE", "Tick", "late", "new_clock", "pause_due", "rest", "stride", "tired", "wind"]
+__all__ = ["PATIENCE", "STRIDE", "Tick", "hasten", "late", "new_clock", "pause_due", "rest", "stride", "tired", "wind"]
 
 PATIENCE = 50_000_000  # nanoseconds
 STRIDE = 1024  # expansions between two looks at the clock
@@ -42,6 +42,11 @@ def new_clock() -> np.ndarray:
 def wind(clock: np.ndarray, patience: int = PATIENCE) -> None:
     """Let kernels that this thread calls work for so long at a time; where no signal is heard, as long as they like."""
     clock[_PATIENCE] = patience if threading.get_ident() == threading.main_thread().ident else 0
+
+
+def hasten(clock: np.ndarray) -> None:
+    """Let kernels pause at each look at the clock, in whatever thread: somebody wants to know what they have done."""
+    clock[_PATIENCE] = 1
 
 
 @inlined
