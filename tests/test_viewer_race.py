@@ -167,6 +167,19 @@ def test_waste_is_what_the_agent_did_not_have_to_pay() -> None:
     assert counter(lane, "cost") > 8
 
 
+def test_regions_and_subgoals_are_told_where_there_are_any() -> None:
+    race = race_of("pr-lrta*:level=2", "a*")
+    assert [lane["regions"] for lane in race.hello()["lanes"]] == [True, False]
+    assert (read(race.regions_bytes(0))["regions"] == tb.regions(race.world, 2).ravel()).all()
+    assert len(read(race.regions_bytes(1))["regions"]) == 0
+    race.tick(1)
+    first, second = read(race.frame())["lanes"]
+    (subgoal,) = first["subgoals"].tolist()
+    there = tb.regions(race.world, 2).ravel()
+    assert there[subgoal] != there[first["trail"][0]]  # the middle of the region that it goes to
+    assert not len(second["subgoals"])
+
+
 def test_one_lane_fails_and_the_others_go_on() -> None:
     race = race_of("lrta*:depth=9", "a*", budget=5)  # too deep for the budget
     race.tick(3)

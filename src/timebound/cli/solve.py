@@ -89,8 +89,9 @@ def run(options: argparse.Namespace) -> int:
     database = database_for(opened.world, parse_spec(options.algorithm), options.database)
     task: dict[str, Any] = {**episode, "changes": changes, "database": database}
     task["optimal"] = "compute" if options.optimal else None
+    written = ""
     if options.trace:
-        result = _traced(opened.world, start, goal, options, task)
+        result, written = _traced(opened.world, start, goal, options, task)
     else:
         result = solve(opened.world, start, goal, options.algorithm, **task)
     if options.json:
@@ -101,6 +102,8 @@ def run(options: argparse.Namespace) -> int:
         print_json({"map": str(options.map), "digest": opened.world.digest, **places, **record})
     else:
         print_text(_story(opened, start, goal, result))
+    if written:
+        say(written, options)
     if options.png:
         from ..pictures import draw, save
 
@@ -122,8 +125,8 @@ def run(options: argparse.Namespace) -> int:
     return SOLVED if result.status == "reached" else UNSOLVED
 
 
-def _traced(world: Any, start: Any, goal: Any, options: argparse.Namespace, task: dict[str, Any]) -> Result:
-    """The walk, written down as it goes."""
+def _traced(world: Any, start: Any, goal: Any, options: argparse.Namespace, task: dict[str, Any]) -> tuple[Result, str]:
+    """The walk, written down as it goes, and words about the file."""
     from ..episode import solve
     from ..viewer.posthoc import writing
 
@@ -131,8 +134,7 @@ def _traced(world: Any, start: Any, goal: Any, options: argparse.Namespace, task
         result = solve(world, start, goal, options.algorithm, **task, trace=trace)
         posthoc.end(result.path[-1], result.status == "reached")
     rest = f"; {posthoc.left_out:,} events more did not go in" if posthoc.left_out else ""
-    say(f"wrote {printable(options.trace)}: {posthoc.written:,} events{rest}", options)
-    return result
+    return result, f"wrote {printable(options.trace)}: {posthoc.written:,} events{rest}"
 
 
 def _story(opened: Opened, start: Any, goal: Any, result: Result) -> str:
