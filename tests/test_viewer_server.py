@@ -337,6 +337,39 @@ def test_floods_large_messages_and_half_open_sockets_harm_nobody(viewer: Viewer)
         one.close()
 
 
+class Heavy:
+    """A stage whose map is large."""
+
+    done, world = True, WORLD
+
+    def hello(self) -> dict[str, Any]:
+        return {"kind": "race"}
+
+    def map_bytes(self) -> bytes:
+        return bytes(5_000_000)
+
+    def whole(self) -> bytes:
+        return bytes(1000)
+
+    frame = whole
+
+    def set_budget(self, budget: Any) -> None:
+        """Anything will do."""
+
+
+def test_who_asks_for_much_and_reads_nothing_takes_no_memory() -> None:
+    with Viewer(Heavy) as viewer:  # type: ignore[arg-type]
+        greedy = Page(viewer)
+        before = memory()
+        for _ in range(200):  # a gigabyte of maps
+            greedy.do("budget", value=1)
+        last = time.monotonic() + 1.0
+        while time.monotonic() < last:
+            assert memory() - before < 200_000_000
+            time.sleep(0.02)
+        greedy.line.socket.close()
+
+
 def memory() -> int:
     """Bytes that this process holds now."""
     statm = Path("/proc/self/statm")
