@@ -346,7 +346,7 @@ class Heavy:
         return {"kind": "race"}
 
     def map_bytes(self) -> bytes:
-        return bytes(5_000_000)
+        return b"x" * 5_000_000
 
     def whole(self) -> bytes:
         return bytes(1000)
