@@ -427,6 +427,32 @@ def test_a_crowd_is_restarted_by_another_one() -> None:
     assert said["is"] == "error"
 
 
+def test_view_shows_copies_of_worlds_and_fleets(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tb.view(WORLD, ["a*"], (0, 0), (19, 29), browser=False) as viewer:
+        page = Page(viewer)
+        page.do("paint", cells=[7], cost=0)
+        page.hear(lambda: page.frames > 1)
+        assert WORLD.is_free((0, 7))
+    assert "closed" in repr(viewer)
+    fleet = tb.Fleet(WORLD.copy(), "tba*", frame_expansions=2000)
+    fleet.add([(0, 0)], [(5, 5)])
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: bool(opened.append(address)))
+    with tb.view(fleet) as viewer:
+        assert opened == [viewer.address]
+        page = Page(viewer)
+        page.do("tick", n=4)
+        page.hear(lambda: page.hello)
+        assert page.hello["kind"] == "crowd"
+        assert fleet.stats.ticks == 0
+    for wrong in ({"speed": 0}, {"port": -1}, {"specs": "no-such"}, {"start": (99, 0)}):
+        with pytest.raises(tb.Error):
+            tb.view(WORLD, browser=False, **wrong)
+    monkeypatch.setattr("timebound.viewer.show._MOST_CELLS", 500)
+    with pytest.raises(tb.WorldError, match="600 cells"):
+        tb.view(WORLD, browser=False)
+
+
 # ------------------------------------------------------------------------------------------------ the command
 
 
