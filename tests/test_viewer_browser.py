@@ -318,7 +318,7 @@ def test_a_reload_finds_its_race_and_two_tabs_have_two(window: Window, viewer: V
     tabs = viewer.tabs
     window.page.reload()
     window.until(lambda: window.is_("ready", "true") and window.tick == 2)
-    assert viewer.tabs == tabs
+    assert viewer.tabs <= tabs  # those of other tests may have ended meanwhile
     other.page.close()
     window.act("play")
     window.until(all_are(window, "reached"))

@@ -345,6 +345,39 @@ def handshake(viewer: Viewer) -> socket.socket:
     return line
 
 
+class Heavy:
+    """A stage whose map is large."""
+
+    done, world = True, WORLD
+
+    def hello(self) -> dict[str, Any]:
+        return {"kind": "race"}
+
+    def map_bytes(self) -> bytes:
+        return b"x" * 5_000_000
+
+    def whole(self) -> bytes:
+        return bytes(1000)
+
+    frame = whole
+
+    def set_budget(self, budget: Any) -> None:
+        """Anything will do."""
+
+
+def test_who_asks_for_much_and_reads_nothing_takes_no_memory() -> None:
+    with Viewer(Heavy) as viewer:  # type: ignore[arg-type]
+        greedy = Page(viewer)
+        before = memory()
+        for _ in range(200):  # a gigabyte of maps
+            greedy.do("budget", value=1)
+        last = time.monotonic() + 1.0
+        while time.monotonic() < last:
+            assert memory() - before < 200_000_000
+            time.sleep(0.02)
+        greedy.line.socket.close()
+
+
 def memory() -> int:
     """Bytes that this process holds now."""
     statm = Path("/proc/self/statm")
@@ -400,6 +433,32 @@ def test_a_crowd_is_restarted_by_another_one() -> None:
     assert json.loads(messages[0])["kind"] == "crowd"
     said = json.loads(tab.take('{"do": "start", "cell": 4}')[0])
     assert said["is"] == "error"
+
+
+def test_view_shows_copies_of_worlds_and_fleets(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tb.view(WORLD, ["a*"], (0, 0), (19, 29), browser=False) as viewer:
+        page = Page(viewer)
+        page.do("paint", cells=[7], cost=0)
+        page.hear(lambda: page.frames > 1)
+        assert WORLD.is_free((0, 7))
+    assert "closed" in repr(viewer)
+    fleet = tb.Fleet(WORLD.copy(), "tba*", frame_expansions=2000)
+    fleet.add([(0, 0)], [(5, 5)])
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: bool(opened.append(address)))
+    with tb.view(fleet) as viewer:
+        assert opened == [viewer.address]
+        page = Page(viewer)
+        page.do("tick", n=4)
+        page.hear(lambda: page.hello)
+        assert page.hello["kind"] == "crowd"
+        assert fleet.stats.ticks == 0
+    for wrong in ({"speed": 0}, {"port": -1}, {"specs": "no-such"}, {"start": (99, 0)}):
+        with pytest.raises(tb.Error):
+            tb.view(WORLD, browser=False, **wrong)
+    monkeypatch.setattr("timebound.viewer.show._MOST_CELLS", 500)
+    with pytest.raises(tb.WorldError, match="600 cells"):
+        tb.view(WORLD, browser=False)
 
 
 # ------------------------------------------------------------------------------------------------ the command

@@ -38,6 +38,7 @@ _GRACE = 10.0  # seconds for which a race waits for its page to come back
 _PING = 15.0  # seconds between two questions whether a page is still there, and for its answer
 _RATE, _BURST = 300.0, 600.0  # messages in a second, and at once
 _UNHEARD = 256  # messages that wait for a race that is busy, at most
+_UNREAD = 4  # maps and frames that wait to be sent, at most, before the page is heard again
 _ANSWERS = 64  # texts that wait to be sent to a page that does not read, at most
 _LONG = 0.7  # seconds of work after which the page is told what it waits for
 _SOON = 5.0  # seconds in which a thread ends
@@ -83,7 +84,7 @@ class _Seat:
         self._make, self._loop = make, loop
         self._inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._outbox: deque[Message] = deque()
-        self._frames = 0  # of those in the outbox
+        self._said = self._sent = 0  # binary messages, which can be large: by its thread, and over the line
         self._bell = asyncio.Event()  # something is in the outbox
         self._greet = self._open = True
         self._away = False  # its page has gone, perhaps to come back
@@ -99,7 +100,7 @@ class _Seat:
         """Speak with a page until it goes away."""
         self.page = page
         self._outbox.clear()
-        self._frames = 0
+        self._sent = self._said  # what the page before this one did not get is not owed to anyone
         self._greet, self._away = True, False
         self._inbox.put("")  # wake up
         beside = [asyncio.create_task(self._send(page)), asyncio.create_task(self._excuse())]
@@ -136,7 +137,7 @@ class _Seat:
                     message = self._outbox.popleft()
                     await page.send(message)
                     if not isinstance(message, str):
-                        self._frames -= 1
+                        self._sent += 1
                         self._inbox.put("")  # there is room for another frame
 
     async def _excuse(self) -> None:
@@ -151,10 +152,8 @@ class _Seat:
 
     def _post(self, messages: list[Message]) -> None:
         for message in messages:
-            binary = not isinstance(message, str)
-            if binary or len(self._outbox) < _ANSWERS:
+            if not isinstance(message, str) or len(self._outbox) < _ANSWERS:
                 self._outbox.append(message)
-                self._frames += binary
         self._bell.set()
 
     # --- in its own thread --------------------------------------------------------------------------------------------
@@ -170,7 +169,7 @@ class _Seat:
                     self._say(tab.greet())
                 self._hear(tab)
                 if not self._away:
-                    self._say(tab.turn(ready=self._frames < 1))
+                    self._say(tab.turn(ready=self._sent >= self._said))
             except Error as error:
                 self._say([sentence(str(error))])
                 if tab is None:
@@ -183,7 +182,7 @@ class _Seat:
 
     def _hear(self, tab: Tab) -> None:
         """Take all messages there are; if there is nothing else to do, wait for one."""
-        wait = None if self._away else tab.rest(ready=self._frames < 1)
+        wait = None if self._away else tab.rest(ready=self._sent >= self._said)
         if self._greet:
             return
         while self._open:
@@ -197,9 +196,13 @@ class _Seat:
             if message:
                 self._say(tab.take(message))
             wait = 0.0
+            # Who asks for much and does not read is not heard before it has.
+            while self._open and not self._away and self._said - self._sent > _UNREAD:
+                time.sleep(0.01)
 
     def _say(self, messages: list[Message]) -> None:
         if messages and self._open:
+            self._said += sum(not isinstance(message, str) for message in messages)
             with suppress(RuntimeError):  # the server has ended meanwhile
                 self._loop.call_soon_threadsafe(self._post, messages)
 

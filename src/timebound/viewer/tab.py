@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -28,8 +29,9 @@ _SPEC = 300  # letters of a spec, or of a budget
 _ON_THE_WAY = 2  # frames that a page has not acknowledged, at most
 _PICTURES, _FAST_PICTURES = 60.0, 24.0  # frames in a second, at most; and with ticks as fast as can be
 _SLICE = 0.008  # seconds of ticks before the page is listened to again
-_SHARE = 20.0  # with ticks as fast as can be: seconds of ticks for each second of making frames ...
-_PAGE_SHARE = 6.0  # ... and for each second that the page takes to show them
+_SHARE = 24.0  # with ticks as fast as can be: seconds of ticks for each second of making frames ...
+# ... and for each second that the page takes to show them: where cores are few, it takes them from the search.
+_PAGE_SHARE = 8.0 if (os.cpu_count() or 1) <= 2 else 1.0
 _LATE = 0.25  # seconds behind which the pace is given up: what cannot be made up for is not
 _FASTEST = 1_000_000  # ticks in a second
 

@@ -54,7 +54,7 @@ export function laneDialog(root, algorithms, lane, { done, remove }) {
   ].filter(([, members]) => members.length);
   const select = make(
     "select",
-    { "aria-label": "Algorithm", name: "algorithm" },
+    { "aria-label": "Algorithm", name: "algorithm", autofocus: true },
     groups.map(([name, members]) =>
       make("optgroup", { label: name }, members.map((one) => make("option", { value: one.name, text: one.name, selected: lane && one.name === lane.name }))),
     ),
