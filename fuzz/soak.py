@@ -14,11 +14,13 @@ import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 from scipy import ndimage
 
 import timebound as tb
+import timebound.fleet as fleets
 from timebound.algorithms import REGISTRY
 
 if TYPE_CHECKING:
@@ -258,6 +260,7 @@ def _live(soak: Soak, ticks: int) -> None:
         soak.clear()
 
 
+@mock.patch.object(fleets, "_SHORT", -1.0)  # so little work as here one thread would do alone
 def fuzz(tally: Tally, random: np.random.Generator, count: int) -> None:
     """``count`` ticks in all, of fleets of three kinds; ``moves`` are those of all agents."""
     frames: tuple[tuple[bool, int, dict[str, Any]], ...] = (

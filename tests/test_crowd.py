@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import timebound as tb
 from helpers import COMPILED
-from timebound import cli, pictures
+from timebound import cli, fleet, pictures
 from timebound.cli import output
 from timebound.crowd import Crowd, histogram, pairs
 
@@ -76,7 +76,8 @@ def test_a_seed_tells_all() -> None:
 
 
 @pytest.mark.compiled
-def test_threads_change_nothing() -> None:
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet, "_SHORT", -1.0)  # so little work one thread would do alone
     world = tb.Grid(tb.generate.rooms((32, 32), room=8))
     one, two = (walks(Crowd(world, "tb-wa*", 200, frame_expansions=900, threads=threads), 80) for threads in (1, 2))
     assert one == two

@@ -69,7 +69,7 @@ _MOST_WEIGHT = 1000
 _OF_THE_PROCESS = ("_pool", "_tools", "_end", "_views", "_frame_book")  # not saved, but made anew
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
-_FEW = 400  # agents that one thread serves faster than two
+_SHORT = 250_000.0  # nanoseconds of work that one thread does sooner than it could wake another
 _SHARE, _DEADLINE, _NUMBER, _CREW = (place_in(loop.FRAME, name) for name in ("share", "deadline", "number", "crew"))
 
 
@@ -108,6 +108,7 @@ class _Crew:
         self.credit = 0  # expansions saved up, in fixed point
         self.weights = 0  # of those on their way
         self.heaviest = 1
+        self.pace = 0.0  # nanoseconds that one of them takes in a tick, lately
 
     def _open_shelf(self, kind: Kind, rows: int) -> None:
         self.views = Shelf(kind_of(self.view))
@@ -798,10 +799,15 @@ class Fleet(Savable):
             clock, trail, spent = tools
             return int(crew.run(*who, trail, spent, *seen, clock, self._frame))
 
-        if self._pool is None or last - first < _FEW:
+        if self._pool is None:
             return go(self._tools[0])
-        others = [self._pool.submit(go, tools) for tools in self._tools[1:]]
-        return go(self._tools[0]) + sum(other.result() for other in others)
+        began = time.perf_counter_ns()
+        helped = crew.pace * (last - first) > _SHORT
+        others = [self._pool.submit(go, tools) for tools in self._tools[1:]] if helped else []
+        spent = go(self._tools[0]) + sum(other.result() for other in others)
+        took = (time.perf_counter_ns() - began) * (1 + len(others)) / max(1, last - first)
+        crew.pace += 0.25 * (took - crew.pace)
+        return spent
 
     @property
     def _seen(self) -> tuple[np.ndarray, np.ndarray]:

@@ -570,11 +570,15 @@ def prefetch(array: np.ndarray, index: int) -> None:
     """Tell the processor that ``array[index]`` will be read soon; it need not exist."""
 
 
+_one_at_a_time = threading.Lock()
+
+
 def fetch_and_add(array: np.ndarray, amount: int) -> int:
     """Add to the first number of an array, at once whatever other threads do; returns what it was before."""
-    before = int(array[0])
-    array[0] += amount
-    return before
+    with _one_at_a_time:
+        before = int(array[0])
+        array[0] += amount
+        return before
 
 
 def load(kind: Any, rows: np.ndarray, row: int) -> Any:
@@ -592,9 +596,6 @@ def foresee_arrays(kind: Any, rows: np.ndarray, row: int) -> None:
     Long ones of NamedTuples in it are left out: they are tables, and where they will be read depends on what is asked.
     It reads the row, which should have been foreseen itself.
     """
-
-
-_one_at_a_time = threading.Lock()
 
 
 def seize(lock: np.ndarray, me: int) -> bool:
