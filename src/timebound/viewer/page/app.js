@@ -900,6 +900,7 @@ class Card {
     const pointers = new Map();
     let dragging = null; // goal, agent, map, paint
     let last = -1;
+    let waiting = -1; // the cell on which a finger lies
     let spread = 0;
     const at = (event) => {
       const box = canvas.getBoundingClientRect();
@@ -916,6 +917,7 @@ class Card {
       if (pointers.size === 2) {
         [, , spread] = middle();
         dragging = "pinch";
+        waiting = -1;
         return;
       }
       const [x, y] = at(event);
@@ -925,7 +927,9 @@ class Card {
       else if (app.tool === "hand") dragging = this.grabbed(x, y) || "map";
       else {
         dragging = "paint";
-        app.use(-1, cell);
+        // A finger may be the first of two, which zoom and do not paint: it paints when it moves or is lifted.
+        waiting = event.pointerType === "touch" ? cell : -1;
+        if (waiting < 0) app.use(-1, cell);
       }
     });
     canvas.addEventListener("pointermove", (event) => {
@@ -955,10 +959,13 @@ class Card {
         if (dragging === "goal") app.setGoal(cell);
         else if (dragging === "agent") app.place(cell);
         else if (dragging === "paint") app.use(last, cell);
+        waiting = -1;
         last = cell;
       }
     });
     const up = (event) => {
+      if (waiting >= 0 && event.type === "pointerup") app.use(-1, waiting);
+      waiting = -1;
       pointers.delete(event.pointerId);
       if (pointers.size === 0) dragging = null;
       else if (dragging === "pinch") dragging = "map";
