@@ -27,11 +27,11 @@ _CELLS = 8192  # painted by one message
 _LANES = 6
 _SPEC = 300  # letters of a spec, or of a budget
 _ON_THE_WAY = 2  # frames that a page has not acknowledged, at most
-_PICTURES, _FAST_PICTURES = 60.0, 24.0  # frames in a second, at most; and with ticks as fast as can be
+_PICTURES = 60.0  # frames in a second, at most
+# The same with ticks as fast as can be. Where cores are few, whatever the browser draws takes them from the search.
+_FAST_PICTURES = 8.0 if (os.cpu_count() or 1) <= 2 else 24.0
 _SLICE = 0.008  # seconds of ticks before the page is listened to again
-_SHARE = 24.0  # with ticks as fast as can be: seconds of ticks for each second of making frames ...
-# ... and for each second that the page takes to show them: where cores are few, it takes them from the search.
-_PAGE_SHARE = 8.0 if (os.cpu_count() or 1) <= 2 else 1.0
+_SHARE = 24.0  # with ticks as fast as can be: seconds of ticks for each second of making frames
 _LATE = 0.25  # seconds behind which the pace is given up: what cannot be made up for is not
 _FASTEST = 1_000_000  # ticks in a second
 
@@ -70,7 +70,6 @@ class Tab:
         self._waiting: set[int] = set()  # frames that the page has not acknowledged
         self._changed = False  # since the last frame
         self._next_frame = 0.0
-        self._page_seconds = 0.0  # that the page takes for a frame, lately
         self._ticked = 0  # of the present pace, which began ...
         self._since = 0.0  # ... then
         self._tick_seconds = 0.001  # of one tick, lately
@@ -109,7 +108,7 @@ class Tab:
             fast = self.playing and self.speed is None
             pause = 1.0 / _PICTURES - made
             if fast:
-                pause = max(1.0 / _FAST_PICTURES - made, made * _SHARE, self._page_seconds * _PAGE_SHARE)
+                pause = max(1.0 / _FAST_PICTURES - made, made * _SHARE)
             self._next_frame = now + made + pause
             self._waiting.add(_number(frame))
             self._changed = False
@@ -260,10 +259,6 @@ class Tab:
 
     def _ack(self, asked: dict[str, Any]) -> None:
         self._waiting.discard(_whole(asked, "number", 0, 2**32 - 1))
-        taken = asked.get("ms", 0)
-        if not is_number(taken) or not 0 <= taken <= 1000:
-            raise Error(f"ms is how long a frame took, from 0 to 1000, not {_brief(taken)}")
-        self._page_seconds = (self._page_seconds + float(taken) / 1000) / 2
 
     _DEEDS: dict[str, Callable[[Any, dict[str, Any]], list[Message] | None]] = {  # noqa: RUF012
         "play": _play,

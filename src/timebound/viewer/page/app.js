@@ -112,7 +112,6 @@ export class App {
     this.cursor = -1;
     this.hover = -1;
     this.acks = [];
-    this.work = 0; // milliseconds spent on frames that are not acknowledged yet
     this.frames = 0; // pictures drawn
     this.shown = 0; // frames of the line that have been drawn
     this.layers = Object.fromEntries(LAYERS.map(([name]) => [name, name !== "regions"]));
@@ -323,12 +322,10 @@ export class App {
 
   hearBytes(buffer) {
     if (!this.hello) return;
-    const began = performance.now();
     const message = decode(buffer);
     if (message.kind === "map") this.begin(message);
     else if (message.kind === "regions") this.cards[message.lane]?.picture.setRegions(message.regions);
     else if (this.live) this.take(message);
-    this.work += performance.now() - began;
     this.schedule();
   }
 
@@ -690,7 +687,6 @@ export class App {
   }
 
   draw() {
-    const began = performance.now();
     this.flushPaint();
     this.advance();
     const { scene } = this;
@@ -704,12 +700,9 @@ export class App {
     for (const card of this.cards) card.picture.cells.read = 0;
     this.showTime(scene);
     this.showValues(scene);
-    // How long a frame takes here is told too: who searches as fast as can be should not wait for pictures.
-    const ms = Math.min(1000, (this.work + performance.now() - began) / Math.max(1, this.acks.length));
-    for (const number of this.acks) this.send("ack", { number, ms });
+    for (const number of this.acks) this.send("ack", { number });
     this.shown += this.acks.length;
     this.acks.length = 0;
-    this.work = 0;
     this.frames++;
   }
 
@@ -907,6 +900,7 @@ class Card {
     const pointers = new Map();
     let dragging = null; // goal, agent, map, paint
     let last = -1;
+    let waiting = -1; // the cell on which a finger lies
     let spread = 0;
     const at = (event) => {
       const box = canvas.getBoundingClientRect();
@@ -923,6 +917,7 @@ class Card {
       if (pointers.size === 2) {
         [, , spread] = middle();
         dragging = "pinch";
+        waiting = -1;
         return;
       }
       const [x, y] = at(event);
@@ -932,7 +927,9 @@ class Card {
       else if (app.tool === "hand") dragging = this.grabbed(x, y) || "map";
       else {
         dragging = "paint";
-        app.use(-1, cell);
+        // A finger may be the first of two, which zoom and do not paint: it paints when it moves or is lifted.
+        waiting = event.pointerType === "touch" ? cell : -1;
+        if (waiting < 0) app.use(-1, cell);
       }
     });
     canvas.addEventListener("pointermove", (event) => {
@@ -962,10 +959,13 @@ class Card {
         if (dragging === "goal") app.setGoal(cell);
         else if (dragging === "agent") app.place(cell);
         else if (dragging === "paint") app.use(last, cell);
+        waiting = -1;
         last = cell;
       }
     });
     const up = (event) => {
+      if (waiting >= 0 && event.type === "pointerup") app.use(-1, waiting);
+      waiting = -1;
       pointers.delete(event.pointerId);
       if (pointers.size === 0) dragging = null;
       else if (dragging === "pinch") dragging = "map";
