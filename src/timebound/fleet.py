@@ -117,12 +117,13 @@ class _Crew:
         self.run = loop.runner(self.views.kind, kind)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is on the shelves: addresses are those of a process."""
-        state = {name: value for name, value in self.__dict__.items() if name not in ("views", "shelf", "run")}
+        """Without what is on the shelves, for addresses are those of a process; as is the pace."""
+        state = {name: value for name, value in self.__dict__.items() if name not in ("views", "shelf", "run", "pace")}
         return {**state, "shelf": (self.shelf.kind, len(self.shelf.rows))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.pace = 0.0
         self._open_shelf(*state["shelf"])
 
     @property
