@@ -50,7 +50,7 @@ RACES = {
         "Worlds that change",
         ("rtb-wa*", "tb-wa*", "k-lrta*"),
         15,
-        "A wall is built across the way, and a gap opened in it later. The first searches again only when it matters.",
+        "A wall is built across the way while they walk, and a gap is opened in it later.",
         open_ground=True,
     ),
     "path_refinement": Replay(
