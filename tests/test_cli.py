@@ -341,6 +341,8 @@ def test_a_map_that_never_ends_is_refused(capsys, here):
         (["view", "good.map", "--crowd", "5", "--goal", "0", "0"], ["--start and --goal are for races"]),
         (["view", "good.map", "--frame-ms", "5"], ["--frame-ms is for a crowd"]),
         (["solve", "good.gr", "1", "2", "--html", "x.html"], ["--html draws grids"]),
+        (["solve", "good.map", "0,0", "1,4", "--html", "x.html", "--commit", "3"], ["--html", "leave --commit"]),
+        (["solve", "good.map", "0,0", "1,4", "--gif", "x.gif", "--move-limit", "3"], ["--gif", "--move-limit out"]),
         (["demo", "-o", "no/such"], ["no/such"]),
         (["demo", "--size", "3"], ["(3, 3)"]),
         (["demo", "--problems", "0"], ["at least 1"]),

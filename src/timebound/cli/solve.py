@@ -69,6 +69,10 @@ def run(options: argparse.Namespace) -> int:
         raise Error("--against is for what --gif FILE and --html FILE show")
     if moving and options.change_rate is not None:
         raise Error(f"--{moving[0]} shows a map that does not change; leave --change-rate out")
+    if moving and (options.commit != 1 or options.move_limit is not None):
+        raise Error(
+            f"--{moving[0]} shows a race, a move for each decision to the end; leave --commit, --move-limit out"
+        )
     from ..algorithms import parse_spec
     from ..episode import solve
     from ..lab.database_files import database_for

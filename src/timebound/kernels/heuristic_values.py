@@ -29,6 +29,7 @@ from .views import GridView, TerrainView, estimate
 __all__ = [
     "LearnedValues",
     "enlarged",
+    "foresee_around",
     "forget",
     "has_learned",
     "learn",

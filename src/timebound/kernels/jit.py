@@ -79,10 +79,8 @@ try:
         (FunctionCache, ("_impl_class", "_index_key", "flush", "load_overload", "save_overload")),
         (IndexDataCacheFile, ("_dump", "_load_index", "flush", "load", "save")),
         (CompileResultCacheImpl, ("_locator_classes", "check_cachable", "filename_base", "rebuild", "reduce")),
-        (
-            ir.IRBuilder,
-            ("atomic_rmw", "bitcast", "cmpxchg", "cttz", "extract_value", "gep", "icmp_signed", "inttoptr", "or_"),
-        ),
+        (ir.IRBuilder, ("atomic_rmw", "bitcast", "cmpxchg", "cttz", "extract_value", "gep", "icmp_signed")),
+        (ir.IRBuilder, ("inttoptr", "or_", "ptrtoint", "select")),
         (ir.IntType, ("as_pointer",)),
         (ir.Module, ("declare_intrinsic",)),
     ):
