@@ -20,7 +20,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from timebound.kernels import jit, shipping
+from timebound.kernels import kernel_cache, shipping
 from timebound.warmup import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,7 +76,7 @@ def compiled_for(target: shipping.Target) -> Iterator[tuple[str, Any, Any]]:
         "-m", "timebound.cli", "warmup", "--worlds", ",".join(KINDS),
         NUMBA_CACHE_DIR=str(folder), NUMBA_CPU_NAME=target.cpu, NUMBA_CPU_FEATURES="",
     )  # fmt: skip
-    for name, key, data in jit.kept_in(str(folder), target.cpu):
+    for name, key, data in kernel_cache.kept_in(str(folder), target.cpu):
         module = llvm.parse_bitcode(data[0][2][1])
         called = {one.name for one in module.functions if one.is_declaration and not one.name.startswith("llvm.")}
         strange = sorted(one for one in called if not OUTSIDE.fullmatch(one))

@@ -17,7 +17,7 @@ import pytest
 
 import timebound
 from helpers import COMPILED
-from timebound.kernels import jit
+from timebound.kernels import jit, kernel_cache
 
 pytestmark = [
     pytest.mark.compiled,
@@ -181,14 +181,14 @@ def test_files_that_cannot_be_read_at_all(tiny: Path) -> None:
 
 def test_what_two_processes_save_at_once_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each reads the index, adds to it and writes it: one after the other, though it take long."""
-    plain = jit._Files._save_index
+    plain = kernel_cache.Files._save_index
 
-    def slowly(files: jit._Files, overloads: dict) -> None:
+    def slowly(files: kernel_cache.Files, overloads: dict) -> None:
         time.sleep(0.2)
         plain(files, overloads)
 
-    monkeypatch.setattr(jit._Files, "_save_index", slowly)
-    files = [jit._Files(str(tmp_path), "some", b"stamp") for _ in range(3)]
+    monkeypatch.setattr(kernel_cache.Files, "_save_index", slowly)
+    files = [kernel_cache.Files(str(tmp_path), "some", b"stamp") for _ in range(3)]
     threads = [threading.Thread(target=one.save, args=(key, f"code {key}")) for key, one in enumerate(files)]
     for thread in threads:
         thread.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
+from importlib import metadata
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ __all__ = [
     "check_world",
     "is_number",
     "nearest",
+    "unfit_numba",
 ]
 
 _LONGEST = 500  # characters of a message: what a user gave may be a book
@@ -169,3 +171,19 @@ def nearest(word: str, known: Iterable[str]) -> str:
     names = list(known)
     match = get_close_matches(word.lower(), names, n=1, cutoff=0.4)
     return f"did you mean {match[0]!r}?" if match else f"known are {', '.join(names)}"
+
+
+def unfit_numba(problem: object) -> Error:
+    """The error for a Numba that is not built as the kernels take it to be.
+
+    >>> print(unfit_numba("no module"))  # doctest: +ELLIPSIS
+    timebound works with Numba 0.61 to 0.68, and Numba ... differs from those (no module): pip install ...
+    """
+    try:
+        found = f"Numba {metadata.version('numba')}"
+    except metadata.PackageNotFoundError:
+        found = "this one"
+    return Error(
+        f"timebound works with Numba 0.61 to 0.68, and {found} differs from those ({' '.join(str(problem).split())}): "
+        "pip install 'numba>=0.61,<0.69'"
+    )

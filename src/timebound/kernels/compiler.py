@@ -4,6 +4,7 @@ Numba takes each helper for a function that somebody may call: it optimises it, 
 looks at what it is inlined into, where all is done again. Ours are never called; they only disappear into kernels. So:
 
 * ``HelperCompiler`` ends with the LLVM text of a helper. Machine code is made of whole kernels alone.
+* Steps that look for what no kernel of ours has, closures and the like, are left out (``KernelCompiler``).
 * ``Choice`` is how a name with one text per type is looked up: by the type, not by trying all texts in turn.
 * ``uncollected`` puts Python's garbage collector off while a kernel is compiled. It would look at millions of objects
   again and again, and find that all of them are still used.
@@ -13,21 +14,39 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
-from numba import types
+from numba import njit, typeof, types
+from numba._dispatcher import compute_fingerprint
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.cpu import CPUTargetOptions
+from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 
-for _name in ("_ensure_finalized", "_finalize_dynamic_globals", "_get_module_for_linking", "_raise_if_finalized"):
-    getattr(JITCodeLibrary, _name)
-_ = CompileResult._find_referenced_environments
+from ..errors import unfit_numba
+from . import shipping
+from .kernel_cache import PackageCache
+from .sources import is_covered
 
-__all__ = ["HelperCompiler", "choice", "take_in", "uncollected"]
+for _owner, _names in (
+    (CompileResult, ("_find_referenced_environments",)),
+    (CPUDispatcher, ("compile", "get_call_template", "get_overload")),
+    (CPUTargetOptions, ("_nrt", "forceinline", "no_cfunc_wrapper", "no_cpython_wrapper")),
+    (JITCodeLibrary, ("_ensure_finalized", "_finalize_dynamic_globals")),
+    (JITCodeLibrary, ("_get_module_for_linking", "_raise_if_finalized")),
+):
+    for _name in _names:
+        getattr(_owner, _name)
+
+__all__ = ["OPTIONS", "choice", "dispatcher_of", "entry_of", "fingerprint", "helper_of", "typed"]
+
+# Nobody calls kernels through a pointer in C, so none is made: it takes long.
+OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 class _Text(JITCodeLibrary):
@@ -82,15 +101,57 @@ class _IntoText(FunctionPass):
         return True
 
 
-class HelperCompiler(CompilerBase):
-    """Numba's compiler, for helpers that are inlined."""
+# What Numba's steps are for that are left out for functions of ours: closures, comprehensions and ``with``; functions
+# and overloads that are inlined as Python; ``literally`` and ``literal_unroll``; messages of exceptions that are made
+# when they are raised; whole arrays in one expression; and what only people read. A kernel that has one of these does
+# not compile.
+_NOT_NEEDED = {
+    "AnnotateTypes",
+    "DumpParforDiagnostics",
+    "FindLiterallyCalls",
+    "InlineClosureLikes",
+    "InlineInlinables",
+    "InlineOverloads",
+    "LiteralPropagationSubPipelinePass",
+    "LiteralUnroll",
+    "MakeFunctionToJitFunction",
+    "NoPythonSupportedFeatureValidation",
+    "NopythonRewrites",
+    "RewriteDynamicRaises",
+    "WithLifting",
+}
+
+
+def _pipeline(state: Any, *, whole: bool, into_text: bool) -> list[Any]:
+    """Numba's own steps, or those that our functions need."""
+    passes = DefaultPassBuilder.define_nopython_pipeline(state)
+    if not whole:
+        passes.passes = [one for one in passes.passes if one[0].__name__ not in _NOT_NEEDED]
+    if into_text:
+        passes.add_pass_after(_IntoText, NopythonTypeInference)
+    passes.finalize()
+    return [passes]
+
+
+class KernelCompiler(CompilerBase):
+    """Numba's compiler, for kernels of ours."""
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's own, with one step more."""
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_IntoText, NopythonTypeInference)
-        passes.finalize()
-        return [passes]
+        return _pipeline(self.state, whole=False, into_text=False)
+
+
+class HelperCompiler(CompilerBase):
+    """The same for helpers of ours, which are inlined."""
+
+    def define_pipelines(self) -> list[Any]:
+        return _pipeline(self.state, whole=False, into_text=True)
+
+
+class OutsideCompiler(CompilerBase):
+    """The same for helpers from elsewhere, which may be written in all ways that Numba knows."""
+
+    def define_pipelines(self) -> list[Any]:
+        return _pipeline(self.state, whole=True, into_text=True)
 
 
 def take_in(kernel: Any) -> None:
@@ -145,3 +206,100 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+# --- functions that are compiled ------------------------------------------------------------------------------------
+
+
+def dispatcher_of(function: Any, kind: type[Any] | None = None, shipped: bool = True) -> Any:
+    """A kernel, compiled when it is first called, and kept on disk where there is a place for it."""
+    compiler = KernelCompiler if is_covered(function.__code__.co_filename) else Compiler
+    made = njit(pipeline_class=compiler, **OPTIONS)(function)
+    made.__class__ = kind or _Kernel
+    try:
+        # Where there is no folder to cache in (a read-only machine without a home) or no file, each process compiles.
+        with suppress(RuntimeError, OSError):
+            cache = PackageCache(function, shipped)
+            _ = made._cache  # a name that nobody asks for could be set as well
+            made._cache = cache
+    except (AttributeError, TypeError) as problem:
+        raise unfit_numba(problem) from problem
+    return made
+
+
+def fingerprint(value: Any) -> bytes:
+    """What tells the type of a value from others, in microseconds; Python types count by where they lie in memory."""
+    return compute_fingerprint(value)
+
+
+def typed(value: Any) -> Any:
+    """The type that kernels see in a value. To work it out takes half a millisecond for the state of an agent."""
+    return value if isinstance(value, types.Type) else typeof(value)
+
+
+def entry_of(function: Any, samples: Any) -> Callable[..., Any]:
+    """The compiled code of a kernel for values of these types, loaded or compiled now."""
+    signature = tuple(typed(sample) for sample in samples)
+    function.compile(signature)
+    return function.overloads[signature].entry_point
+
+
+class _Compiled(CPUDispatcher):
+    """A compiled function."""
+
+    def compile(self, sig: Any) -> Any:
+        known = set(self.overloads)
+        with uncollected():
+            entrance = super().compile(sig)
+        for types_of_arguments in set(self.overloads) - known:
+            take_in(self.overloads[types_of_arguments])
+        return entrance
+
+
+class _Kernel(_Compiled):
+    """A compiled function that Python calls. Compiled code may call it too, such as a function in a user's package."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        twin = self._to_link()
+        return super().get_call_template(args, kws) if twin is None else twin.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        twin = self._to_link()
+        return super().get_overload(sig) if twin is None else twin.get_overload(sig)
+
+    def _to_link(self) -> Any:
+        """What compiled code calls in its stead, if there is code that ships: that cannot be linked with."""
+        return _linkable(self) if shipping.is_any_for(self.targetctx.codegen().magic_tuple()) else None
+
+
+@cache
+def _linkable(kernel: Any) -> Any:
+    """The same kernel, always compiled here."""
+    return dispatcher_of(kernel.py_func, _Compiled, shipped=False)
+
+
+def helper_of(function: Any) -> Any:
+    """A helper, compiled into the kernels that call it."""
+    compiler = HelperCompiler if is_covered(function.__code__.co_filename) else OutsideCompiler
+    helper = njit(forceinline=True, no_cpython_wrapper=True, pipeline_class=compiler, **OPTIONS)(function)
+    helper.__class__ = _Helper
+    return helper
+
+
+class _Helper(CPUDispatcher):
+    """A compiled function that only kernels call. Numba would jump to nowhere if Python called it."""
+
+    def __call__(self, *args: Any) -> Any:
+        return _entrance(self)(*args)
+
+
+@cache
+def _entrance(helper: Any) -> Any:
+    """A compiled function that Python can call, and that calls the helper."""
+
+    def entrance(*args: Any) -> Any:
+        return helper(*args)
+
+    dispatcher = njit(**OPTIONS)(entrance)
+    dispatcher.__class__ = _Compiled
+    return dispatcher

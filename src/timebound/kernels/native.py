@@ -20,7 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Error
-from .jit import COMPILED, entry_of, fingerprint, load, typed, types
+from .jit import COMPILED, load
+
+if COMPILED:
+    from .compiler import entry_of, fingerprint, typed, types
 
 __all__ = ["Kind", "Shelf", "entrance", "kind_of", "load"]
 

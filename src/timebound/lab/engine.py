@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import metadata
 from typing import Any, Protocol
 
-import numba
 import numpy as np
 
 from .. import __version__
@@ -202,7 +202,7 @@ def _made_with() -> dict[str, str]:
         "timebound_version": __version__,
         "python_version": platform.python_version(),
         "numpy_version": np.__version__,
-        "numba_version": numba.__version__,
+        "numba_version": metadata.version("numba"),
         "code": code_digest(),
         "machine": _machine(),
     }

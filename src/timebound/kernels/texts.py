@@ -1,0 +1,62 @@
+"""What is known of the texts of ``generic`` names, and of the types that they are for, whether compiled or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from .sources import Origin, is_covered, is_found, is_our_type, origin_of_function, origin_of_type
+
+__all__ = ["can_be_kept", "likenesses", "looks_like", "origin_of", "remember_text", "texts_from_elsewhere"]
+
+# NamedTuples that have all the fields of another: they answer every question as that does, unless they have a text.
+likenesses: dict[type, type] = {}
+
+
+def looks_like(kind: type, other: type) -> None:
+    """Let ``kind``, which has the fields of ``other`` and some more, have all its texts, now and later, of any name."""
+    likenesses[kind] = other
+
+
+# What was registered with ``generic`` from elsewhere, by type: where it comes from, and whether for a name of ours.
+texts_from_elsewhere: dict[type, list[tuple[Origin | None, bool]]] = {}
+
+
+@cache
+def origin_of(kind: type) -> Origin | None:
+    """Where a type comes from, as it was when it was first asked for."""
+    return origin_of_type(kind)
+
+
+# NamedTuples from elsewhere by their full names; of more than one, all but the first were defined anew.
+_types_by_name: dict[str, list[type]] = {}
+
+
+def _make_distinct(kind: type) -> None:
+    """Give a type from elsewhere a name that no other has: Numba tells two with fields of the same types by that alone.
+
+    Otherwise one of two algorithms whose states look alike, or of a cell and the same cell run again, would run the
+    code of the other.
+    """
+    same = _types_by_name.setdefault(f"{kind.__module__}.{kind.__qualname__}", [])
+    if kind not in same:
+        same.append(kind)
+        kind.__name__ = f"{kind.__module__}.{kind.__qualname__}" + (f"#{len(same)}" if len(same) > 1 else "")
+
+
+def can_be_kept(kind: type) -> bool:
+    """Whether code for a type from elsewhere can be told apart in another process too."""
+    return is_found(kind) and _types_by_name.get(f"{kind.__module__}.{kind.__qualname__}", [kind])[0] is kind
+
+
+def remember_text(text: Callable[..., Any], kinds: tuple[type, ...], ours: bool) -> None:
+    """Look at the files of a text from elsewhere, and of its types, while they are as they were imported."""
+    if is_covered(text.__code__.co_filename):
+        return
+    origin = origin_of_function(text)
+    for kind in kinds:
+        if not is_our_type(kind):
+            _make_distinct(kind)
+            origin_of(kind)
+        texts_from_elsewhere.setdefault(kind, []).append((origin, ours))
