@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import os
-import random
 import struct
-import subprocess
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,25 +120,6 @@ def puzzle_cases(draw: st.DrawFn, rows: int = 3, cols: int = 3, moves: int = 12)
     """A board a few moves from solved."""
     board = shuffled(rows, cols, draw(st.integers(1, moves)), draw(st.integers(0, 2**32 - 1)))
     return Case(tb.TilePuzzle(rows, cols), NaivePuzzle(rows, cols), board, tuple(range(rows * cols)))
-
-
-def told(command: Sequence[str]) -> int:
-    """Run a program that prints how much it did, a bit at a time, and return the sum."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-    return sum(map(int, done.stdout.split()))
-
-
-def kill_again_and_again(command: Sequence[str], whole: int) -> None:
-    """Start such a program and kill it on its way; the next one goes on where it was. All it does is ``whole``."""
-    chance, kills = random.Random(1), int(os.environ.get("TIMEBOUND_KILLS", "3"))
-    killed = 0
-    for _ in range(kills):
-        enough = chance.randint(1, max(whole // (2 * kills), 1))
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-            assert process.stdout is not None
-            killed += any(done >= enough for done in itertools.accumulate(map(int, process.stdout)))
-            process.kill()
-    assert killed > 0, "it was never on its way"
 
 
 def any_cases() -> st.SearchStrategy[Case]:

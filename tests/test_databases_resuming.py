@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ import numpy as np
 import pytest
 
 import timebound as tb
-from helpers import COMPILED, kill_again_and_again, told
+from forking import Forking
+from helpers import COMPILED
 from small_databases import BOTH_IF_COMPILED, forged, header_and_arrays, rooms, small_work, with_number
 from timebound.databases import coverage, files, parts, random_paths
 
@@ -78,9 +78,9 @@ tb.prepare(world, sys.argv[1], records=60, coverage=True, seed=2, jobs=2)
 def test_killed_at_random_moments(script: str, tmp_path: Path) -> None:
     """SIGKILL, again and again; the file is that of a build which was left alone."""
     whole, broken = tmp_path / "whole.db", tmp_path / "broken.db"
-    command = [sys.executable, "-c", TELLS + script]
-    kill_again_and_again([*command, str(broken)], whole=told([*command, str(whole)]))
-    told([*command, str(broken)])
+    with Forking(TELLS + script) as program:
+        program.kill_again_and_again(str(broken), whole=program.told(str(whole)))
+        program.told(str(broken))
     assert broken.read_bytes() == whole.read_bytes()
 
 

@@ -22,7 +22,7 @@ SHORT = {
     "arguments": 150,
     "databases": 60,
     "stores": 6,
-    "agents": 10_000,
+    "agents": 3_000,
     "control": 120,
     "soak": 1_500,
 }

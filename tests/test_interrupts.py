@@ -9,10 +9,10 @@ from __future__ import annotations
 import _thread
 import os
 import signal
-import subprocess
-import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from select import select
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import timebound as tb
+from forking import Forking
 from helpers import COMPILED
 from test_agents_under_edits import agents
 from timebound.algorithms import REGISTRY
@@ -247,31 +248,29 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.fixture(scope="module")
+def interrupted() -> Iterator[Forking]:
+    with Forking(INTERRUPTED.format(side=60 if COMPILED else 12)) as program:
+        yield program
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way there")
 @pytest.mark.parametrize("what", ["ida*", "lrta*", "p-lrta*:queue=100000", "edit", "second"])
-def test_a_signal(what: str) -> None:
+def test_a_signal(what: str, interrupted: Forking) -> None:
     """Work that would take hours, or for ever, ends at once; world and agent are of use afterwards."""
-    done = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED.format(side=60 if COMPILED else 12), what],
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert done.stdout is not None
-    assert done.stdout.readline() == "go\n"
-    for _ in range(3):  # Python drops an interrupt that comes in the middle of a finalizer: one presses the keys again
-        done.send_signal(signal.SIGINT)
-        try:
-            out, errors = done.communicate(timeout=60)
-            break
-        except subprocess.TimeoutExpired:
-            continue
-    else:
-        done.kill()
-        raise AssertionError("three interrupts were not heard")
-    assert out == "heard\n", errors
-    assert done.returncode == 0, errors
+    with interrupted.run(what) as run:
+        assert run.out.readline() == "go\n"
+        for _ in range(
+            3
+        ):  # Python drops an interrupt that comes in the middle of a finalizer: one presses the keys again
+            os.kill(run.pid, signal.SIGINT)
+            if select([run.out], [], [], 60)[0]:
+                break
+        else:
+            os.kill(run.pid, signal.SIGKILL)
+            raise AssertionError("three interrupts were not heard")
+        assert run.out.read() == "heard\n"
+        assert run.ended() == (0, "")
 
 
 # --- long calls of NumPy ---------------------------------------------------------------------------------------------

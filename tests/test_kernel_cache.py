@@ -5,17 +5,16 @@ from __future__ import annotations
 import builtins
 import errno
 import os
-import subprocess
-import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numba
 import pytest
 
-import timebound
+from forking import Forking
 from helpers import COMPILED
 from timebound.kernels import jit, kernel_cache
 
@@ -266,15 +265,26 @@ OTHERWISE = {
 }
 
 
+PROGRAM = """
+import sys
+exec(sys.argv.pop(1))
+from timebound.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def command_line() -> Iterator[Forking]:
+    with Forking(PROGRAM, imports="numba numba.core.caching") as program:
+        yield program
+
+
 @pytest.mark.parametrize("change", OTHERWISE.values(), ids=OTHERWISE)
-def test_another_numba_is_named_in_one_sentence(change: str, tmp_path: Path) -> None:
+def test_another_numba_is_named_in_one_sentence(change: str, command_line: Forking, tmp_path: Path) -> None:
     (tmp_path / "open.map").write_text("type octile\nheight 1\nwidth 3\nmap\n...\n")
-    program = f"{change}\nimport sys\nfrom timebound.cli import main\nsys.exit(main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": str(Path(timebound.__file__).parent.parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", program, "solve", str(tmp_path / "open.map"), "0,0", "0,2"],
-        env=environment, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2, done.stderr
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert "0.61 to 0.68" in done.stderr
+    with command_line.run(change, "solve", str(tmp_path / "open.map"), "0,0", "0,2") as run:
+        assert run.out.read() == ""
+        code, errors = run.ended()
+    assert code == 2, errors
+    assert len(errors.splitlines()) == 1, errors
+    assert "0.61 to 0.68" in errors

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 
 import timebound as tb
-from helpers import COMPILED, kill_again_and_again, told
+from forking import Forking
+from helpers import COMPILED
 from small_lab import SWEEP, runs_of, same
 from timebound import cli, workers
 from timebound.lab import engine, paper, report, reproduce
@@ -143,11 +143,11 @@ reproduce.reproduce(small, sys.argv[1], jobs=2, say=lambda text: None)
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     """SIGKILL, again and again; the final table is that of a run which was left alone."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    command = [sys.executable, "-c", SCRIPT]
-    runs = told([*command, str(whole)])
-    assert runs == 4 * 30 * 12
-    kill_again_and_again([*command, str(broken)], whole=runs)
-    told([*command, str(broken)])
+    with Forking(SCRIPT) as program:
+        runs = program.told(str(whole))
+        assert runs == 4 * 30 * 12
+        program.kill_again_and_again(str(broken), whole=runs)
+        program.told(str(broken))
     with Store(whole / "runs.duckdb") as one, Store(broken / "runs.duckdb") as other:
         assert len(one.rows()) == runs
         assert same(one.rows()) == same(other.rows())

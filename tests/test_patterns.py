@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import timebound as tb
-from helpers import COMPILED, Case, graph_cases, grid_cases, kill_again_and_again, told
+from forking import Forking
+from helpers import COMPILED, Case, graph_cases, grid_cases
 from naive import patterns as naive
 from naive.worlds import Step
 from small_databases import with_number
@@ -335,9 +335,9 @@ build(kind, world, sys.argv[1], {"level": 1, "cap": 20, "depth": "pdb", "goal": 
 @pytest.mark.skipif(not COMPILED, reason="kills processes; the same code runs above")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole.db", tmp_path / "broken.db"
-    command = [sys.executable, "-c", SCRIPT]
-    kill_again_and_again([*command, str(broken)], whole=told([*command, str(whole)]))
-    told([*command, str(broken)])
+    with Forking(SCRIPT) as program:
+        program.kill_again_and_again(str(broken), whole=program.told(str(whole)))
+        program.told(str(broken))
     assert broken.read_bytes() == whole.read_bytes()
 
 

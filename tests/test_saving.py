@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import timebound as tb
@@ -56,23 +56,15 @@ def side_by_side(name: str, seed: int, step: Callable[[Any], None]) -> None:
             else:
                 trial.agent.step()
             trial.model.settle()
-        assert told(name, saved.agent) == told(name, whole.agent)
+        assert record(saved.agent) == record(whole.agent)
     most = 300 if COMPILED else 30
-    assert told(name, saved.agent.run(most)) == told(name, whole.agent.run(most))
-
-
-def told(name: str, agent: tb.Agent) -> dict[str, Any]:
-    """What became of an agent. A field that was loaded may take up its repairs in another order, to the same end."""
-    return {
-        key: value
-        for key, value in record(agent).items()
-        if name != "field" or not key.startswith(("expansions", "memory", "learning"))
-    }
+    assert record(saved.agent.run(most)) == record(whole.agent.run(most))
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", REGISTRY)
 @given(seed=SEEDS)
+@example(seed=60)  # a field with a budget of one expansion, saved before it had read what was edited
 @settings(max_examples=20 if COMPILED else 4)
 def test_an_agent_goes_on_as_if_it_had_not_been_saved(name: str, way: str, seed: int) -> None:
     """Saved with its world before every step, with edits made and posted since."""

@@ -145,7 +145,7 @@ def _work(world, field, work, counts, target, limit):
     log = field.log
     if (
         not memo.begun
-        or log.total[0] < memo.read  # the log of a copy in another process begins anew
+        or log.total[0] < memo.read  # the log of a world that was made anew
         or log.total[0] - memo.read > log.entries.shape[0]
     ):
         memo.begun = 0

@@ -174,8 +174,7 @@ class SharedField:
     # --- copies -----------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is known, without the room that is reserved."""
-        self.read()
+        """What is known, without the room that is reserved; nothing is done for it that a tick would have done."""
         return self._alone(self._kept)
 
     def _kept(self) -> dict[str, Any]:
@@ -209,7 +208,6 @@ class SharedField:
         state.raised[: len(kept["raised"])] = kept["raised"]
         for name, value in kept["memo"].items():
             state.memo[name] = value
-        state.memo["read"] = self._changes.view.total[0]  # the log of a copy begins anew
         _fields.add(self)
 
     # --- growing ----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import SpecError, WorldError, at_least
 from ..kernels.edits import LogView
-from ..kernels.memory import Piece
+from ..kernels.memory import Piece, reserved
 from ..kernels.saving import Savable
 from ..kernels.views import GraphView, GridView, PuzzleView, TerrainView
 from ..text import shown
@@ -59,7 +59,8 @@ class ChangeLog:
         # Only the way to read an entry is kept: a log that held its world would keep it from being freed.
         self._arcs = arcs
         self._world = None if world is None else ref(world)
-        self._keep_books(LogView(np.zeros(RING, np.int64), np.zeros(1, np.int64)), np.zeros(2, np.int64))
+        # What is never written takes no memory; and no huge page is zeroed for the first edit.
+        self._keep_books(LogView(reserved(RING), np.zeros(1, np.int64)), np.zeros(2, np.int64))
         # Who is inside: kept by name and not counted, so that whoever is interrupted on the way in or out does no harm.
         self._searching: set[tuple[int, int]] = set()
         self._editors: set[int] = set()
