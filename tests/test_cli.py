@@ -607,13 +607,13 @@ def test_algorithms(capsys):
 
 @pytest.mark.compiled
 def test_warmup(capsys):
-    first = json_of(capsys, "warmup")
+    first = json_of(capsys, "warmup", "--jobs", "1")
     assert set(first) == {"seconds", "compiled", "steps"}
     assert set(first["steps"][0]) == {"step", "seconds", "compiled"}
     steps = [step["step"] for step in first["steps"]]
     for kind in ("grid", "terrain", "graph", "puzzle"):
         assert {f"{kind}: {name}" for name in ("a*", "ida*")} <= set(steps)
-    code, out, _ = run(capsys, "warmup")
+    code, out, _ = run(capsys, "warmup", "--jobs", "1")
     assert code == 0
     assert "0 kernels compiled" in out
     assert max(map(len, out.splitlines())) <= 80

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
@@ -16,7 +17,7 @@ from typing import Any
 from ..errors import Error, at_least, nearest
 from ..text import some
 from ..warmup import warm
-from ..workers import Progress
+from ..workers import Progress, scheduler
 from .engine import Commits, code_digest, not_made, run
 from .experiment import Run, WorldSource, plan
 from .paper import NORMAL, Data, Maps, Paper, nothing
@@ -84,10 +85,12 @@ def reproduce(
         recipes = [(run.digest, run.database, run.world) for run in everything.values()]
         wanted = {(digest, one): world for digest, one, world in recipes if isinstance(one, Recipe)}
         files = folder / "databases"
-        if "prepare" in steps:
-            _prepare(wanted, todo, files, jobs, dask, say, progress)
-        if "run" in steps and todo:
-            _run(store, todo, files, jobs, dask, say, progress)
+        # One cluster for all that is to be made: to start workers takes seconds.
+        with nullcontext(dask) if dask is None or not todo else scheduler(dask, jobs) as address:
+            if "prepare" in steps:
+                _prepare(wanted, todo, files, jobs, address, say, progress)
+            if "run" in steps and todo:
+                _run(store, todo, files, jobs, address, say, progress)
         if "report" not in steps:
             return Outcome(folder, len(everything), {}, 0)
         rows = {row["key"]: row for row in store.rows()}
