@@ -305,9 +305,9 @@ def test_a_new_trial_remembers_no_steps() -> None:
     world = tb.Grid(tb.generate.rooms((14, 14), room=5, seed=2))
     agent = tb.agent(spec(4), world, (1, 1), (12, 12))
     agent.run()
-    assert agent._planner.state.control.history.memo["steps"][0] > 0
+    assert agent._planner.state.control.tree.history.memo["steps"][0] > 0
     agent.restart()
-    assert agent._planner.state.control.history.memo["steps"][0] == 0
+    assert agent._planner.state.control.tree.history.memo["steps"][0] == 0
 
 
 def test_a_tree_of_ones_own_is_asked(tmp_path: Path) -> None:

@@ -417,7 +417,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "a163a1df340c5265"
+LAYOUT = "5b89d7a812a747df"
 
 
 @pytest.mark.compiled

@@ -54,8 +54,18 @@ from ..databases.depth_trees import DepthTree
 from ..databases.files import frozen
 from ..databases.patterns import PATTERNS
 from ..errors import SpecError
-from ..kernels.depth_control import GivenDepth, Oracle, new_oracle, note_goal, note_step, select_depth
-from ..kernels.depth_tree import History, TreeDepth, new_history
+from ..kernels.depth_control import (
+    BY_TREE,
+    GIVEN,
+    TOLD,
+    DepthControl,
+    GivenDepth,
+    new_oracle,
+    note_goal,
+    note_step,
+    select_depth,
+)
+from ..kernels.depth_tree import History, Tree, TreeDepth, new_history, no_history
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues, enlarged, learned
 from ..kernels.jit import inlined
@@ -122,7 +132,7 @@ NEW_SUBGOAL, NEARBY, VISITED, WHOSE_TABLE, CONTROL = 9, 10, 11, 12, 13
 class DynamicControl(NamedTuple):
     """What the agent holds between ticks."""
 
-    control: GivenDepth | Oracle | TreeDepth
+    control: DepthControl
     patterns: PatternTable
     steering: np.ndarray  # one STEERING record
     visited: HashedTable  # if there are intermediate goals; words: CHOSEN and the like
@@ -401,9 +411,8 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         elif lack == NEW_SUBGOAL:
             self.state = state._replace(nearby=self._no_values())
         elif lack == CONTROL:
-            history = state.control.history
-            history = history._replace(seen=enlarged_hashed(history.seen, self._states))
-            self.state = state._replace(control=state.control._replace(history=history))
+            history = state.control.tree.history
+            self._remember(history._replace(seen=enlarged_hashed(history.seen, self._states)))
         elif lack == WHOSE_TABLE:
             # It takes a look at the whole world, so it is not asked before it matters.
             state.steering["table"] = THIS_WORLD if self._world.digest == self._digest else ANOTHER_WORLD
@@ -419,29 +428,31 @@ class DynamicControlPlanner(AgentCenteredPlanner):
         self.state.steering["depth"] = 0
         self.state.steering["subgoal"] = self.state.steering["kept"] = -1
         self.state = self.state._replace(visited=nothing_visited(), nearby=self._no_values())
-        if isinstance(self.state.control, TreeDepth):
-            history = fresh_history(self._world, self.state.control.history)
-            self.state = self.state._replace(control=self.state.control._replace(history=history))
+        if self.state.control.rule == BY_TREE:
+            self._remember(fresh_history(self._world, self.state.control.tree.history))
+
+    def _remember(self, history: History) -> None:
+        control = self.state.control
+        self.state = self.state._replace(control=control._replace(tree=control.tree._replace(history=history)))
 
     def memory_bytes(self) -> int:
         """As for every learner; with the values for the intermediate goal, and the states visited."""
         nearby, visited = self.state.nearby, self.state.visited
         pages = int(nearby.used[0])
         noted = int(visited.stamp[1])
-        if isinstance(self.state.control, TreeDepth):
-            noted += int(self.state.control.history.seen.stamp[1])
+        if self.state.control.rule == BY_TREE:
+            noted += int(self.state.control.tree.history.seen.stamp[1])
         return super().memory_bytes() + pages * ((8 << nearby.bits) + 24) + 36 * noted
 
 
-def control_of(
-    depth: str, cap: int, goal_region: int, gamma: int, world: Any, tree: str
-) -> GivenDepth | Oracle | TreeDepth:
+def control_of(depth: str, cap: int, goal_region: int, gamma: int, world: Any, tree: str) -> DepthControl:
     """Who selects the depth (kernels/depth_control.py)."""
-    if depth == "tree":
-        return tree_depth(world, tree, gamma)
-    if depth == "oracle":
-        return new_oracle(gamma)
-    return GivenDepth(cap if depth == "fixed" else 0, np.array([goal_region]))
+    return DepthControl(
+        rule={"tree": BY_TREE, "oracle": TOLD}.get(depth, GIVEN),
+        given=GivenDepth(cap if depth == "fixed" else 0, np.array([goal_region])),
+        oracle=new_oracle(gamma),
+        tree=tree_depth(world, tree, gamma) if depth == "tree" else no_tree(gamma),
+    )
 
 
 def nothing_visited() -> HashedTable:
@@ -455,6 +466,13 @@ def tree_depth(world: Any, file: str, gamma: int) -> TreeDepth:
     """The control by the tree in a file, or by that which comes with the package."""
     found = DepthTree.load(file) if file else DepthTree.default()
     return TreeDepth(found.tree, new_history(world, found.settings["history"], found.settings["presearch"]), gamma)
+
+
+def no_tree(gamma: int) -> TreeDepth:
+    """In the place of a tree, for who asks none."""
+    none, links = np.empty(0, np.int8), np.empty(0, np.int32)
+    tree = Tree(none, np.empty(0), links, links.copy(), np.empty(0, np.uint8), links.copy())
+    return TreeDepth(frozen(tree), no_history(), gamma)
 
 
 def fresh_history(world: Any, old: History) -> History:

@@ -2,11 +2,13 @@
 
 A control is a NamedTuple with texts for two names: ``select_depth`` chooses, ``note_step`` is told what came of it; and
 for ``lacks_room``, whether it has room to note one step more. The decision tree is in ``depth_tree.py``.
+
+An agent holds one of each and uses one of them (``DepthControl``): so what is compiled for one serves them all.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +22,17 @@ from .telling import DROPPED, tell
 from .ticks import Tick
 from .workspace import new_record
 
-__all__ = ["GivenDepth", "Oracle", "new_oracle", "note_goal", "note_step", "select_depth"]
+__all__ = [
+    "BY_TREE",
+    "GIVEN",
+    "TOLD",
+    "DepthControl",
+    "GivenDepth",
+    "new_oracle",
+    "note_goal",
+    "note_step",
+    "select_depth",
+]
 
 
 @generic
@@ -45,7 +57,7 @@ def note_goal(control, region):
 class GivenDepth(NamedTuple):
     """The same depth at every move; or that which a pattern table has for the regions of the agent and the global goal.
 
-    1 if it has none. These are one type, for what is compiled for one then serves the other.
+    1 if it has none.
     """
 
     always: int  # 0: as the table says
@@ -112,21 +124,38 @@ def _told(oracle, world, values, space, look, patterns, s, cap, tick):
     return memo.label
 
 
-@lacks_room.on(GivenDepth, Oracle)
-def _room_enough(control, more):
-    return False
+GIVEN, TOLD, BY_TREE = range(3)
 
 
-@note_goal.on(GivenDepth)
-def _note_region(given, region):
-    given.goal_region[0] = region
+class DepthControl(NamedTuple):
+    """The three ways to choose, of which ``rule`` names the one that is used. The others stay as they were made."""
+
+    rule: int  # GIVEN, TOLD or BY_TREE
+    given: GivenDepth
+    oracle: Oracle
+    tree: Any  # TreeDepth
 
 
-@note_goal.otherwise
-def _asks_for_no_region(control, region):
-    pass
+@select_depth.on(DepthControl)
+def _by_rule(control, world, values, space, look, patterns, s, cap, tick):
+    if control.rule == BY_TREE:
+        return select_depth(control.tree, world, values, space, look, patterns, s, cap, tick)
+    if control.rule == TOLD:
+        return select_depth(control.oracle, world, values, space, look, patterns, s, cap, tick)
+    return select_depth(control.given, world, values, space, look, patterns, s, cap, tick)
 
 
-@note_step.on(GivenDepth, Oracle)
-def _nothing_to_note(control, world, s, there, before, after):
-    pass
+@note_step.on(DepthControl)
+def _note_for_the_tree(control, world, s, there, before, after):
+    if control.rule == BY_TREE:
+        note_step(control.tree, world, s, there, before, after)
+
+
+@lacks_room.on(DepthControl)
+def _tree_lacks_room(control, more):
+    return control.rule == BY_TREE and lacks_room(control.tree, more)
+
+
+@note_goal.on(DepthControl)
+def _note_region(control, region):
+    control.given.goal_region[0] = region

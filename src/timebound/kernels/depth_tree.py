@@ -25,7 +25,7 @@ from .layout import GROW, PAUSED, WEIGHT_ONE
 from .learning_rules import mini_min
 from .lookahead import LOOKING, best_on_frontier, breadth_first, cost_to, deepen, is_closed
 from .loop import NEEDS_ROOM, NOT_YET
-from .memory import lacks_room
+from .memory import lacks_room, zeros
 from .saving import keeps_frozen
 from .tables import HashedTable, intern, new_hashed, probe, word_of
 from .telling import DROPPED, tell
@@ -53,6 +53,7 @@ __all__ = [
     "TreeDepth",
     "classify",
     "new_history",
+    "no_history",
     "note",
     "observe",
     "walk_and_label",
@@ -106,6 +107,11 @@ class History(NamedTuple):
     seen: HashedTable  # words: where it went from there last, plus one; parents: how often the ring has the state
     memo: np.ndarray  # one HISTORY record
     features: np.ndarray  # float64[11]
+
+
+def no_history() -> History:
+    """In the place of one, for who remembers nothing."""
+    return History(zeros(1), zeros(1), new_hashed(1), new_record(HISTORY), zeros(len(FEATURES), np.float64))
 
 
 def new_history(world: Any, steps: int, presearch: int) -> History:

@@ -179,7 +179,9 @@ class SharedField:
 
     def _kept(self) -> dict[str, Any]:
         state, memo = self.state, self.state.memo
+        # While it is not begun, all that the table holds is of a time before.
         seen = np.flatnonzero(state.table.words >= (int(memo["top"][0]) >> STAMP_SHIFT) << STAMP_SHIFT)
+        seen = seen if memo["begun"][0] else seen[:0]
         return {
             "view": self.view,
             "changes": self._changes,
