@@ -28,6 +28,7 @@ from .kernels.herds import carry, follow
 from .kernels.jit import COMPILED
 from .kernels.memory import Neighbours, Piece
 from .kernels.native import Kind, Shelf, kind_of
+from .kernels.plain_records import by_attribute
 from .kernels.priority_inheritance import (
     FIXED,
     PARKED,
@@ -336,8 +337,7 @@ class Fleet(Savable):
         old = self._episodes, self._points, self._moved, self._seats, self._proved, self._rests
         for new, before in zip((episodes, points, moved, seats, proved, rests), old, strict=True):
             new[: len(before)] = before
-        # Plain Python reads fields of records by attribute only through this view (see ``new_record``).
-        self._episodes = episodes if COMPILED else episodes.view(np.recarray)
+        self._episodes = episodes if COMPILED else by_attribute(episodes)  # as ``new_record``
         self._points, self._moved, self._seats, self._proved, self._rests = points, moved, seats, proved, rests
         self._noted = np.zeros(rows + 1, np.int64)
         if self.collisions:

@@ -117,16 +117,18 @@ def generic(function: F) -> F:
     passed_over: set[type] = set()  # types that it was compiled for
     ours = is_covered(function.__code__.co_filename)
 
+    found: dict[type, Callable[..., Any]] = {}  # what plain Python has called before
+
     def dispatch(*args: Any) -> Any:
-        text = texts.get(type(args[0]))
-        if text is None:
-            kind = type(args[0])
-            kind = likenesses.get(kind, kind)
-            text = texts.get(kind, rest[0]) if rest else texts[kind]
-        return text(*args)
+        kind = type(args[0])
+        if kind not in found:
+            like = likenesses.get(kind, kind)
+            found[kind] = texts.get(kind) or (texts.get(like, rest[0]) if rest else texts[like])
+        return found[kind](*args)
 
     def on(*kinds: type) -> Callable[[F], F]:
         def register(text: F) -> F:
+            found.clear()
             for kind in kinds:
                 name = kind.__qualname__.rpartition(".")[2]
                 if kind in texts:
@@ -150,6 +152,7 @@ def generic(function: F) -> F:
 
     def otherwise(text: F) -> F:
         rest.append(text)
+        found.clear()
         if COMPILED:
             helpers[None] = inlined(text)
         return text

@@ -8,6 +8,7 @@ import numpy as np
 
 from .jit import COMPILED
 from .memory import NOTHING, Part, Piece, Room, reserved, zeros
+from .plain_records import by_attribute
 from .queues import BucketQueue, HeapQueue
 from .tables import (
     PAGE_BITS,
@@ -65,8 +66,7 @@ class Pool(list["Workspace"]):
 def new_record(dtype: np.dtype[Any]) -> Any:
     """One zeroed record: kernels use its fields by name (``record[0].field``), Python as ``record["field"][0]``."""
     record = zeros(1, dtype)
-    # Plain Python cannot read fields by attribute without this view; compiled code can, and the view is slow to use.
-    return record if COMPILED else record.view(np.recarray)
+    return record if COMPILED else by_attribute(record)
 
 
 def book_of(record: Any) -> memoryview:
