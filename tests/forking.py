@@ -68,8 +68,14 @@ class Run:
 class Forking:
     """One program, to be run as often as one likes, one run after another."""
 
-    def __init__(self, program: str, imports: str = "timebound.episode timebound.lab.reproduce") -> None:
+    def __init__(
+        self, program: str, imports: str = "timebound.episode timebound.lab.reproduce", jit: bool = False
+    ) -> None:
+        """``jit``: with it, though the tests are without."""
         self._command = [sys.executable, "-c", _SERVER, imports, program]
+        self._environment = {**os.environ, "PYTHONPATH": str(_SOURCES)}
+        if jit:
+            self._environment.pop("NUMBA_DISABLE_JIT", None)
 
     def __enter__(self) -> Forking:
         self._folder = tempfile.TemporaryDirectory()
@@ -78,7 +84,7 @@ class Forking:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(_SOURCES)},
+            env=self._environment,
         )
         return self
 

@@ -26,11 +26,12 @@ import pytest
 import helpers
 import test_registry as checks
 import timebound as tb
+from forking import Forking
 from helpers import COMPILED, HOWTO, bounded
 from timebound import warmup
 from timebound.algorithms import REGISTRY, Algorithm, Parameter, catalogue, parse_spec
 from timebound.kernels import loop, sources
-from timebound.kernels.jit import generic, kernel
+from timebound.kernels.jit import generic, inlined, kernel
 from timebound.kernels.layout import COUNTS
 from timebound.kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide
 from timebound.kernels.views import GridView, degree, successor
@@ -513,6 +514,7 @@ PROGRAM = """
 import json, sys
 import timebound as tb
 from timebound.kernels import jit
+sys.path.insert(0, sys.argv[1])
 from mine.walker import ALGORITHM
 compiled = []
 jit.on_compile(compiled.append)
@@ -536,32 +538,35 @@ def test_an_edit_in_a_file_from_outside_is_noticed(tmp_path: Path) -> None:
     text = "from .numbers import SIGN\n" + HOWTO.replace("f = c + memo.greed", "f = c + SIGN * memo.greed")
     (package / "walker.py").write_text(text)
 
-    def go() -> dict[str, Any]:
-        done = run(tmp_path, "-c", PROGRAM, jit=True)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+    with Forking(PROGRAM, "timebound.episode", jit=True) as program:
 
-    go()  # ours may have to be compiled
-    (package / "walker.py").write_text(text + "\n")
-    first = go()
-    assert (first["own"], first["compiled"]) == ([], ["run"])
-    (package / "unrelated.py").write_text("X = 1\n")
-    assert go() == {**first, "compiled": []}, "what it does not import does not matter"
-    kept = sorted(package.rglob("*.nb?"))
-    assert len(kept) == 2 or os.environ.get("NUMBA_CACHE_DIR"), "its code should lie beside it"
+        def go() -> dict[str, Any]:
+            with program.run(str(tmp_path)) as process:
+                told = process.out.read()
+                assert process.ended() == (0, "")
+            return json.loads(told)
 
-    (package / "numbers.py").write_text("SIGN = -1\n")
-    helper = go()
-    assert (helper["own"], helper["compiled"]) == ([], ["run"])
-    assert helper["path"] != first["path"], "old code ran"
+        go()  # ours may have to be compiled
+        (package / "walker.py").write_text(text + "\n")
+        first = go()
+        assert (first["own"], first["compiled"]) == ([], ["run"])
+        (package / "unrelated.py").write_text("X = 1\n")
+        assert go() == {**first, "compiled": []}, "what it does not import does not matter"
+        kept = sorted(package.rglob("*.nb?"))
+        assert len(kept) == 2 or os.environ.get("NUMBA_CACHE_DIR"), "its code should lie beside it"
 
-    (package / "walker.py").write_text(text.replace("f < best", "-f < best"))
-    edited = go()
-    assert (edited["own"], edited["compiled"]) == ([], ["run"])
-    assert edited["path"] != helper["path"], "old code ran"
-    assert go() == {**edited, "compiled": []}
-    assert sorted(package.rglob("*.nb?")) == kept, "each edit left files behind"
-    assert not list(PACKAGE.rglob("*.py3*-*.nb?")), "there is something of it among ours"
+        (package / "numbers.py").write_text("SIGN = -1\n")
+        helper = go()
+        assert (helper["own"], helper["compiled"]) == ([], ["run"])
+        assert helper["path"] != first["path"], "old code ran"
+
+        (package / "walker.py").write_text(text.replace("f < best", "-f < best"))
+        edited = go()
+        assert (edited["own"], edited["compiled"]) == ([], ["run"])
+        assert edited["path"] != helper["path"], "old code ran"
+        assert go() == {**edited, "compiled": []}
+        assert sorted(package.rglob("*.nb?")) == kept, "each edit left files behind"
+        assert not list(PACKAGE.rglob("*.py3*-*.nb?")), "there is something of it among ours"
 
 
 def code_files(state: Any) -> list[Path]:
@@ -601,6 +606,23 @@ def test_what_others_make_generic_for_our_types_is_not_our_affair() -> None:
     assert code_files(ours) == before
     theirs.on(Own)(lambda view: 1)
     assert code_files(Own(1)) == []
+
+
+def test_functions_from_elsewhere_may_be_written_in_all_ways_that_numba_knows() -> None:
+    """Ours have no closures, and are compiled without the steps that look for them (kernels/compiler.py)."""
+
+    @inlined
+    def thrice(x: int) -> int:
+        def sum_of(a: int, b: int) -> int:
+            return a + b
+
+        return sum_of(x, sum_of(x, x))
+
+    @kernel
+    def ask(x: int) -> int:
+        return 2 * thrice(x)
+
+    assert ask(4) == 24
 
 
 IN_A_SCRIPT = """
