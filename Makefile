@@ -67,13 +67,15 @@ kernels-2: $(CORE)
 # Each run of the tests leaves the lines that it saw in a file of its own: marks in the code, for a tracer takes long.
 PYTEST_MARKED := PYTHONPATH=$(CURDIR)/tests $(PY) -m pytest -p line_marks
 PYTEST_COMPILED := $(PYTEST_MARKED) --doctest-modules --doctest-glob='*.md' -m 'not once'
+# In two parts that take as long as they must for both cores to be done at once.
+FIRST_PART := $(wildcard tests/test_[a-p]*.py tests/test_rea*.py)
 compiled: compiled-1 compiled-2  ## All examples, and the tests but for those in which no kernel plays a part
 
 compiled-1: $(STAMP) $(AHEAD)
-	COVERAGE_FILE=.coverage.compiled-1 $(PYTEST_COMPILED) src/timebound docs $(wildcard tests/test_[a-p]*.py)
+	COVERAGE_FILE=.coverage.compiled-1 $(PYTEST_COMPILED) src/timebound docs $(FIRST_PART)
 
 compiled-2: $(STAMP) $(AHEAD)
-	COVERAGE_FILE=.coverage.compiled-2 $(PYTEST_COMPILED) $(filter-out $(wildcard tests/test_[a-p]*.py),$(wildcard tests/test_*.py))
+	COVERAGE_FILE=.coverage.compiled-2 $(PYTEST_COMPILED) $(filter-out $(FIRST_PART),$(wildcard tests/test_*.py))
 
 interpreted: $(STAMP) browser  ## The tests with the JIT off, which sees inside the kernels; but for those that only call them
 	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(PYTEST_MARKED) -m 'not compiled' tests

@@ -61,14 +61,25 @@ def _nothing_registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     REGISTRY.version += 1
 
 
-@pytest.fixture
-def howto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
+def user_s_module(folder: Path) -> Iterator[types.ModuleType]:
     """The file of HOWTO.md, as a module of the user's."""
     name = f"depth_first_{next(NUMBERS)}"
-    (tmp_path / f"{name}.py").write_text(HOWTO)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module(name)
-    del sys.modules[name]
+    (folder / f"{name}.py").write_text(HOWTO)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield importlib.import_module(name)
+        del sys.modules[name]
+
+
+@pytest.fixture
+def howto(tmp_path: Path) -> Iterator[types.ModuleType]:
+    yield from user_s_module(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def one_howto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[types.ModuleType]:
+    """The same for several tests, so that it is compiled once."""
+    yield from user_s_module(tmp_path_factory.mktemp("howto"))
 
 
 def sentence(call: Callable[[], object]) -> str:
@@ -341,9 +352,9 @@ def test_help_does_not_look_for_entry_points(tmp_path: Path) -> None:
 KINDS = [kind for kind in checks.WORLDS if kind != "directed graph"]
 
 
-def test_the_file_in_the_howto_keeps_the_contract(howto: types.ModuleType) -> None:
+def test_the_file_in_the_howto_keeps_the_contract(one_howto: types.ModuleType) -> None:
     """With the JIT as it is set: the suite is run both ways."""
-    tb.register(howto.ALGORITHM)
+    tb.register(one_howto.ALGORITHM)
     for kind in ("grid", "graph") if COMPILED else KINDS:
         for budget in (None, 1, 10):
             checks.test_reaches_the_goal_within_its_budget("depth-first", kind, budget)
@@ -357,17 +368,17 @@ def test_the_file_in_the_howto_keeps_the_contract(howto: types.ModuleType) -> No
     checks.test_a_spec_reads_back("depth-first")
 
 
-def test_the_howto_tries_it(howto: types.ModuleType) -> None:
+def test_the_howto_tries_it(one_howto: types.ModuleType) -> None:
     text = (Path(tb.__file__).parent / "algorithms" / "HOWTO.md").read_text(encoding="utf-8")
     trial = text.partition("## Try your own")[2].partition("```python\n")[2].partition("```")[0]
     few = trial.replace("range(20)", "range(20)" if COMPILED else "range(2)")
-    exec(few.replace("import mypackage.depth_first as mine", ""), {"mine": howto})
+    exec(few.replace("import mypackage.depth_first as mine", ""), {"mine": one_howto})
     with pytest.raises(AssertionError):  # one that does not arrive
-        exec(few.replace("import mypackage.depth_first as mine", "").replace("10_000", "1"), {"mine": howto})
+        exec(few.replace("import mypackage.depth_first as mine", "").replace("10_000", "1"), {"mine": one_howto})
 
 
-def test_the_file_in_the_howto_grows_and_hears_of_edits(howto: types.ModuleType) -> None:
-    tb.register(howto.ALGORITHM)
+def test_the_file_in_the_howto_grows_and_hears_of_edits(one_howto: types.ModuleType) -> None:
+    tb.register(one_howto.ALGORITHM)
     world = tb.Grid(tb.generate.random_obstacles((30, 30), 0.3, seed=3))
     problem = next(iter(tb.problems(world, 1, seed=1)))
     result = bounded("depth-first:greed=0", world, problem.start, problem.goal, budget=1)
@@ -387,9 +398,9 @@ def test_the_file_in_the_howto_grows_and_hears_of_edits(howto: types.ModuleType)
     assert walled.run(100).status == "unreachable"
 
 
-def test_the_file_in_the_howto_is_sent_elsewhere(howto: types.ModuleType) -> None:
+def test_the_file_in_the_howto_is_sent_elsewhere(one_howto: types.ModuleType) -> None:
     """It has no texts for that, and begins anew; the books go on."""
-    tb.register(howto.ALGORITHM)
+    tb.register(one_howto.ALGORITHM)
     agent = tb.agent("depth-first", tb.Grid(np.ones((5, 5))), (0, 0), (4, 4), budget=1).run(2)
     agent.retarget((0, 3)).run(1)
     assert agent.place((2, 2)).run().status == "reached"
