@@ -36,12 +36,12 @@ $(DEMO): pyproject.toml | $(PY)
 demo: $(DEMO)  ## Race the searches on a generated map and draw their paths
 	$(PY) -m timebound.cli demo -o out
 
-# Two at a time: first two processes compile the kernels, each those of other kinds of worlds; the second begins when all
-# is installed. The tests without the JIT need none and begin when one of the two is done, those with it when both are;
-# of these, the second part begins when a core is free again. Each tells what it has to say at its end.
+# Three at a time, for two cores: some tests wait, for other processes or for a browser. First two processes compile the
+# kernels, each those of other kinds of worlds, while the rest is installed. The tests without the JIT need no kernels
+# and begin as soon as they can, those with it when both are done. Each tells what it has to say at its end.
 PARTS := kernels-1 $(STAMP) kernels-2 lint types browser coverage
 test: $(CORE)  ## All tests, style and types
-	$(MAKE) --no-print-directory -j2 --output-sync=target AHEAD='kernels-1 kernels-2' $(PARTS)
+	$(MAKE) --no-print-directory -j3 --output-sync=target AHEAD='kernels-1 kernels-2' $(PARTS)
 
 browser: $(STAMP)  ## A browser for the viewer's tests: found, or installed where that can be done
 	@$(PY) tests/browsers.py
@@ -67,7 +67,7 @@ kernels-2: $(CORE)
 # Each run of the tests leaves the lines that it saw in a file of its own: marks in the code, for a tracer takes long.
 PYTEST_MARKED := PYTHONPATH=$(CURDIR)/tests $(PY) -m pytest -p line_marks
 PYTEST_COMPILED := $(PYTEST_MARKED) --doctest-modules --doctest-glob='*.md' -m 'not once'
-# In two parts that take as long as they must for both cores to be done at once.
+# In two parts, so that no core is left alone with all of them.
 FIRST_PART := $(wildcard tests/test_[a-p]*.py tests/test_rea*.py)
 compiled: compiled-1 compiled-2  ## All examples, and the tests but for those in which no kernel plays a part
 

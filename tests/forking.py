@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -123,6 +123,7 @@ class Forking:
             enough = chance.randint(1, max(whole // (2 * kills), 1))
             with self.run(*arguments) as run:
                 killed += any(done >= enough for done in itertools.accumulate(map(int, run.out)))
-                os.kill(run.pid, 9)
+                with suppress(ProcessLookupError):  # it may have been quicker
+                    os.kill(run.pid, 9)
                 run.ended()
         assert killed > 0, "it was never on its way"
