@@ -36,12 +36,13 @@ $(DEMO): pyproject.toml | $(PY)
 demo: $(DEMO)  ## Race the searches on a generated map and draw their paths
 	$(PY) -m timebound.cli demo -o out
 
-# Three at a time, for two cores: some tests wait, for other processes or for a browser. First two processes compile the
-# kernels, each those of other kinds of worlds, while the rest is installed. The tests without the JIT need no kernels
-# and begin as soon as they can, those with it when both are done. Each tells what it has to say at its end.
+# Two at a time (three take longer on two cores): first two processes compile the kernels, each those of other kinds of
+# worlds; the second begins when all is installed. The tests without the JIT need none and begin when one of the two is
+# done, those with it when both are; of these, the second part begins when a core is free again. Each tells what it has
+# to say at its end.
 PARTS := kernels-1 $(STAMP) kernels-2 lint types browser coverage
 test: $(CORE)  ## All tests, style and types
-	$(MAKE) --no-print-directory -j3 --output-sync=target AHEAD='kernels-1 kernels-2' $(PARTS)
+	$(MAKE) --no-print-directory -j2 --output-sync=target AHEAD='kernels-1 kernels-2' $(PARTS)
 
 browser: $(STAMP)  ## A browser for the viewer's tests: found, or installed where that can be done
 	@$(PY) tests/browsers.py
