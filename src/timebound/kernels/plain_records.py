@@ -1,7 +1,7 @@
 """Records for kernels that run as plain Python: their fields are attributes, as compiled code has them.
 
-NumPy's own records (``np.recarray``) have that too, but take ten times as long for it: most of the time that the tests
-take with the JIT off.
+NumPy's own records (``np.recarray``) have that too, but take six times as long to read a field and three times to write
+one: a third of the time that the tests took with the JIT off.
 """
 
 from __future__ import annotations
