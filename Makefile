@@ -22,7 +22,7 @@ $(PY):
 # What kernels are compiled with, and its versions: while they are compiled, the tools for the tests are installed.
 $(CORE): pyproject.toml | $(PY)
 	$(PY) -m pip install --quiet --no-compile -e .
-	$(PY) -m pip freeze | grep -E '^(llvmlite|numba|numpy)==' > $(CORE)
+	$(PY) -m pip freeze | sed -n -E '/^(llvmlite|numba|numpy)==/p' > $(CORE)
 
 $(STAMP): $(CORE)
 	$(PY) -m pip install --quiet --no-compile --constraint $(CORE) -e '.[dev]'

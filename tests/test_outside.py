@@ -620,7 +620,7 @@ def test_what_others_make_generic_for_our_types_is_not_our_affair() -> None:
 
 
 def test_functions_from_elsewhere_may_be_written_in_all_ways_that_numba_knows() -> None:
-    """Ours have no closures, and are compiled without the steps that look for them (kernels/compiler.py)."""
+    """Such as with closures, though ours have none."""
 
     @inlined
     def thrice(x: int) -> int:

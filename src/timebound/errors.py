@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
-from importlib import metadata
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -179,6 +178,8 @@ def unfit_numba(problem: object) -> Error:
     >>> print(unfit_numba("no module"))  # doctest: +ELLIPSIS
     timebound works with Numba 0.61 to 0.68, and Numba ... differs from those (no module): pip install ...
     """
+    from importlib import metadata  # which takes a while, and is wanted by nobody else here
+
     try:
         found = f"Numba {metadata.version('numba')}"
     except metadata.PackageNotFoundError:

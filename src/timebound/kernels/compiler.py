@@ -4,7 +4,6 @@ Numba takes each helper for a function that somebody may call: it optimises it, 
 looks at what it is inlined into, where all is done again. Ours are never called; they only disappear into kernels. So:
 
 * ``HelperCompiler`` ends with the LLVM text of a helper. Machine code is made of whole kernels alone.
-* Steps that look for what no kernel of ours has, closures and the like, are left out (``KernelCompiler``).
 * ``Choice`` is how a name with one text per type is looked up: by the type, not by trying all texts in turn.
 * ``uncollected`` puts Python's garbage collector off while a kernel is compiled. It would look at millions of objects
   again and again, and find that all of them are still used.
@@ -21,7 +20,7 @@ from typing import Any
 from numba import njit, typeof, types
 from numba._dispatcher import compute_fingerprint
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompilerBase, CompileResult, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.cpu import CPUTargetOptions
 from numba.core.registry import CPUDispatcher
@@ -31,7 +30,6 @@ from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 from ..errors import unfit_numba
 from . import shipping
 from .kernel_cache import PackageCache
-from .sources import is_covered
 
 for _owner, _names in (
     (CompileResult, ("_find_referenced_environments",)),
@@ -101,57 +99,15 @@ class _IntoText(FunctionPass):
         return True
 
 
-# What Numba's steps are for that are left out for functions of ours: closures, comprehensions and ``with``; functions
-# and overloads that are inlined as Python; ``literally`` and ``literal_unroll``; messages of exceptions that are made
-# when they are raised; whole arrays in one expression; and what only people read. A kernel that has one of these does
-# not compile.
-_NOT_NEEDED = {
-    "AnnotateTypes",
-    "DumpParforDiagnostics",
-    "FindLiterallyCalls",
-    "InlineClosureLikes",
-    "InlineInlinables",
-    "InlineOverloads",
-    "LiteralPropagationSubPipelinePass",
-    "LiteralUnroll",
-    "MakeFunctionToJitFunction",
-    "NoPythonSupportedFeatureValidation",
-    "NopythonRewrites",
-    "RewriteDynamicRaises",
-    "WithLifting",
-}
-
-
-def _pipeline(state: Any, *, whole: bool, into_text: bool) -> list[Any]:
-    """Numba's own steps, or those that our functions need."""
-    passes = DefaultPassBuilder.define_nopython_pipeline(state)
-    if not whole:
-        passes.passes = [one for one in passes.passes if one[0].__name__ not in _NOT_NEEDED]
-    if into_text:
-        passes.add_pass_after(_IntoText, NopythonTypeInference)
-    passes.finalize()
-    return [passes]
-
-
-class KernelCompiler(CompilerBase):
-    """Numba's compiler, for kernels of ours."""
-
-    def define_pipelines(self) -> list[Any]:
-        return _pipeline(self.state, whole=False, into_text=False)
-
-
 class HelperCompiler(CompilerBase):
-    """The same for helpers of ours, which are inlined."""
+    """Numba's compiler, for helpers that are inlined."""
 
     def define_pipelines(self) -> list[Any]:
-        return _pipeline(self.state, whole=False, into_text=True)
-
-
-class OutsideCompiler(CompilerBase):
-    """The same for helpers from elsewhere, which may be written in all ways that Numba knows."""
-
-    def define_pipelines(self) -> list[Any]:
-        return _pipeline(self.state, whole=True, into_text=True)
+        """Numba's own, with one step more."""
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_IntoText, NopythonTypeInference)
+        passes.finalize()
+        return [passes]
 
 
 def take_in(kernel: Any) -> None:
@@ -213,8 +169,7 @@ def uncollected() -> Iterator[None]:
 
 def dispatcher_of(function: Any, kind: type[Any] | None = None, shipped: bool = True) -> Any:
     """A kernel, compiled when it is first called, and kept on disk where there is a place for it."""
-    compiler = KernelCompiler if is_covered(function.__code__.co_filename) else Compiler
-    made = njit(pipeline_class=compiler, **OPTIONS)(function)
+    made = njit(**OPTIONS)(function)
     made.__class__ = kind or _Kernel
     try:
         # Where there is no folder to cache in (a read-only machine without a home) or no file, each process compiles.
@@ -280,8 +235,7 @@ def _linkable(kernel: Any) -> Any:
 
 def helper_of(function: Any) -> Any:
     """A helper, compiled into the kernels that call it."""
-    compiler = HelperCompiler if is_covered(function.__code__.co_filename) else OutsideCompiler
-    helper = njit(forceinline=True, no_cpython_wrapper=True, pipeline_class=compiler, **OPTIONS)(function)
+    helper = njit(forceinline=True, no_cpython_wrapper=True, pipeline_class=HelperCompiler, **OPTIONS)(function)
     helper.__class__ = _Helper
     return helper
 
