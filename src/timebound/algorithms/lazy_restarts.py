@@ -102,7 +102,7 @@ def _rest_of_path(agent, world, s):
     table = agent.table
     search = agent.search[0]
     row = agent.follow[0].active
-    end = agent.paths.shape[1] - 1
+    end = agent.ends[row] - 1
     total = np.int64(0)
     if agent.fronts[row] > end:
         return total

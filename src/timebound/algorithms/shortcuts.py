@@ -52,7 +52,7 @@ def find_shortcut(agent, world, s, tick):
     cut = agent.cut[0]
     cut_counts = agent.cut_counts[0]
     row = follow.active
-    end = paths.shape[1] - 1
+    end = agent.ends[row] - 1
     steps = min(tick.limit, 1 << 40) * follow.price
     k = end - 1
     beside = aside(world)

@@ -122,6 +122,7 @@ class TimeBounded(NamedTuple):
     log: LogView  # the world's log of edits
     paths: np.ndarray  # int64[2, ...]: pathFollow and pathNew of 2009, see ``following``
     fronts: np.ndarray  # int64[2]
+    ends: np.ndarray  # int64[2]
     cut_table: NamedTuple  # of the search for a shortcut; without shortcuts the agent's own, and unused
     cut_queue: NamedTuple
     cut: np.ndarray  # one SEARCH record
@@ -265,7 +266,9 @@ def _trace(agent, world, here, tick):
     anew = follow.traces == INFINITE and not follow.steady and tick.deadline == 0
     whole = not anew or follow.final or follow.lazy
     least = np.int64(-1) if whole else cost_so_far(agent.table, search, here)
-    done = trace_back(agent, world, here, least, deadline, tick.clock)  # line 13
+    # What is traced piece by piece takes as many ticks as its length says.
+    joins = follow.traces == INFINITE
+    done = trace_back(agent, world, here, least, joins, deadline, tick.clock)  # line 13
     if done == GROW:
         return False
     follow.steps = -1
@@ -362,7 +365,7 @@ def _roundabout(agent, world, s, here):
     table = agent.table
     search = agent.search[0]
     follow = agent.follow[0]
-    end = agent.paths[follow.active, agent.paths.shape[1] - 1]
+    end = agent.paths[follow.active, agent.ends[follow.active] - 1]
     slot = here
     while slot != end and slot != search.root and place_on_path(agent, slot) < 0:
         slot = parent(world, table, search, slot)
@@ -376,7 +379,7 @@ def _roundabout(agent, world, s, here):
 
 keeps(
     TimeBounded,
-    paths=lambda agent: np.s_[:, int(agent.fronts.min()) :],
+    paths=lambda agent: np.s_[:, int(agent.fronts.min()) : int(agent.ends.max())],
     route=lambda agent: np.s_[int(agent.plan[0]) : int(agent.plan[1])],
 )
 
@@ -415,6 +418,8 @@ class TimeBoundedPlanner:
             follow["traces"] = min(max(1, int(rest * c + 1e-9)), INFINITE - 1)
             follow["traces_after"] = min(max(1, int(resources * c + 1e-9)), INFINITE - 1)
         search, counts = new_search(goal, g_weight, weight, reopen), new_record(COUNTS)
+        fronts, ends = zeros(2), zeros(2)
+        fronts[:] = ends[:] = paths.shape[1] >> 1
         self.state = TimeBounded(
             self._workspace.table,
             self._workspace.queue,
@@ -422,7 +427,8 @@ class TimeBoundedPlanner:
             follow,
             world.changes.view,
             paths,
-            np.full(2, paths.shape[1]),
+            fronts,
+            ends,
             self._cut.table,
             self._cut.queue,
             new_search(goal, 1, 1, reopen=True) if shortcut else search,
@@ -448,7 +454,8 @@ class TimeBoundedPlanner:
             self.state = state._replace(cut_table=table, cut_queue=queue)
         elif state.fronts.min() == 0:
             paths, fronts = enlarged_at_front(state.paths, state.fronts)
-            self.state = state._replace(paths=paths, fronts=fronts)
+            more = paths.shape[1] - state.paths.shape[1]
+            self.state = state._replace(paths=paths, fronts=fronts, ends=state.ends + more)
         else:
             table, queue = self._workspace.enlarged(state.table, state.queue)
             self.state = state._replace(table=table, queue=queue)
@@ -478,12 +485,12 @@ class TimeBoundedPlanner:
         row = int(follow["active"])
         walking = follow["cutting"] == WALKING and held.plan[0] < held.plan[1]
         front = int(held.fronts[row])
-        on_path = front < held.paths.shape[1] and state_of(held.table, int(held.paths[row, front])) == state
+        on_path = front < held.ends[row] and state_of(held.table, int(held.paths[row, front])) == state
         return bool(walking or on_path)
 
     def memory_bytes(self) -> int:
         """Bytes of the states held and of the two paths."""
-        paths = self.state.paths.shape[1] * 2 - int(self.state.fronts.sum())
+        paths = int((self.state.ends - self.state.fronts).sum())
         return self._workspace.bytes_for(int(self.state.counts["states"][0])) + 8 * paths
 
     def release(self) -> None:

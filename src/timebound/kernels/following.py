@@ -3,8 +3,8 @@
 An agent that follows has at least these fields:
 
 * ``table`` and ``search``: the tree, see ``best_first``;
-* ``paths``: int64[2, ...], the slots of the path that is followed and of the one under trace, each at the end of its
-  row, and ``fronts``: int64[2], where they begin;
+* ``paths``: int64[2, ...], the slots of the path that is followed and of the one under trace, each in a row of its own;
+  ``fronts`` and ``ends``: int64[2], where they begin and end in it;
 * ``follow``: one record with at least ``PATH_FIELDS``.
 
 One that walks a way as it was found (``write_route``) has ``progress`` instead: one record with at least ``tracing``.
@@ -40,6 +40,7 @@ __all__ = [
 PATH_FIELDS = [
     ("active", np.int64),  # which of the two paths is being followed
     ("tracing", np.int64),  # slot to be traced next, or -1 when no trace is under way
+    ("joint", np.int64),  # place on the path that is followed where the one under trace leaves it, or -1
     ("steps", np.int64),  # parents that may still be followed in this tick; -1 between ticks
     ("final", np.int64),  # 1 if the path under trace leads to the goal and nothing better is open
     ("settled", np.int64),  # 1 once the final path is the one being followed
@@ -87,13 +88,21 @@ def forget_paths(agent):
     """No path is followed, none is under trace."""
     follow = agent.follow[0]
     follow.tracing = -1
+    follow.joint = -1
     follow.steps = -1
     follow.final = 0
     follow.settled = 0
     follow.cut_off = 0
     follow.last = -1
-    agent.fronts[0] = agent.paths.shape[1]
-    agent.fronts[1] = agent.paths.shape[1]
+    _empty(agent, 0)
+    _empty(agent, 1)
+
+
+@inlined
+def _empty(agent, row):
+    """No path is in this row. The next one begins in the middle: it is traced to the left, and may grow to the right."""
+    agent.fronts[row] = agent.paths.shape[1] >> 1
+    agent.ends[row] = agent.paths.shape[1] >> 1
 
 
 @inlined
@@ -101,13 +110,18 @@ def begin_trace(agent, slot, final):
     """The next path to be traced ends in ``slot``."""
     follow = agent.follow[0]
     follow.tracing = slot
+    follow.joint = -1
     follow.final = final
-    agent.fronts[1 - follow.active] = agent.paths.shape[1]
+    _empty(agent, 1 - follow.active)
 
 
 @inlined
-def trace_back(agent, world, here, least, deadline, clock):
+def trace_back(agent, world, here, least, joins, deadline, clock):
     """Follow parents to the agent or the root, or until g is no more than ``least``; up to ``steps`` of them.
+
+    If the path ``joins`` the one that is followed, there is no need to trace the rest again: parents of closed states
+    stay what they are, unless such states are opened again. A search that goes on where it was extends a path by a few
+    states in each tick, however long it is. Only if the agent stands at the beginning of it: else more is needed.
 
     Returns FOUND if the path is whole, RUNNING if the tick does not allow more, or GROW.
     """
@@ -116,9 +130,20 @@ def trace_back(agent, world, here, least, deadline, clock):
     fronts = agent.fronts
     search = agent.search[0]
     follow = agent.follow[0]
-    fresh = 1 - follow.active
+    row = follow.active
+    fresh = 1 - row
+    joins = joins and not search.reopen and fronts[row] < agent.ends[row] and paths[row, fronts[row]] == here
+    k = agent.ends[row] - 1
     while fronts[fresh] > 0:
         slot = follow.tracing
+        if joins:
+            g = cost_so_far(table, search, slot)
+            while k > fronts[row] and cost_so_far(table, search, paths[row, k]) > g:
+                k -= 1
+            if paths[row, k] == slot and _may_join(agent, world, row, k, fresh):
+                follow.tracing = -1
+                follow.joint = k
+                return FOUND
         done = slot == here or slot == search.root or cost_so_far(table, search, slot) <= least
         if not done:
             # Not before the first 255 steps of a tick, so that every tick makes headway.
@@ -136,15 +161,25 @@ def trace_back(agent, world, here, least, deadline, clock):
 
 
 @inlined
+def _may_join(agent, world, row, k, fresh):
+    """Whether a path that is traced up to place ``k`` of the one that is followed can take its place from there on."""
+    # The last state of the path was open, and may have got another parent since.
+    at_end = k + 1 == agent.ends[row] and k > agent.fronts[row]
+    if at_end and parent(world, agent.table, agent.search[0], agent.paths[row, k]) != agent.paths[row, k - 1]:
+        return False
+    return k + 1 + agent.ends[fresh] - agent.fronts[fresh] <= agent.paths.shape[1]
+
+
+@inlined
 def falls_short(agent):
     """Whether the path just traced ends at a smaller g than the one that is followed."""
     paths = agent.paths
     search = agent.search[0]
     row = agent.follow[0].active
-    end = paths.shape[1] - 1
+    end = agent.ends[row] - 1
     if agent.fronts[row] > end:
         return False
-    fresh_g = cost_so_far(agent.table, search, paths[1 - row, end])
+    fresh_g = cost_so_far(agent.table, search, paths[1 - row, agent.ends[1 - row] - 1])
     return fresh_g < cost_so_far(agent.table, search, paths[row, end])
 
 
@@ -152,7 +187,17 @@ def falls_short(agent):
 def switch_paths(agent, whole):
     """Follow the path just traced; it leads to the goal if ``final`` says so."""
     follow = agent.follow[0]
-    follow.active = 1 - follow.active
+    row = follow.active
+    if follow.joint < 0:
+        follow.active = 1 - row
+    else:
+        paths = agent.paths
+        end = follow.joint + 1
+        for k in range(agent.fronts[1 - row], agent.ends[1 - row]):
+            paths[row, end] = paths[1 - row, k]
+            end += 1
+        agent.ends[row] = end
+        follow.joint = -1
     follow.settled = follow.final
     follow.cut_off = not whole
 
@@ -166,7 +211,10 @@ def place_on_path(agent, slot):
     search = agent.search[0]
     row = agent.follow[0].active
     low = agent.fronts[row]
-    high = paths.shape[1] - 1
+    last = agent.ends[row] - 1
+    if low < last and paths[row, low] == slot:
+        return low
+    high = last
     g = cost_so_far(table, search, slot)
     while low < high:
         middle = (low + high) // 2
@@ -174,7 +222,7 @@ def place_on_path(agent, slot):
             low = middle + 1
         else:
             high = middle
-    return low if low < paths.shape[1] - 1 and paths[row, low] == slot else np.int64(-1)
+    return low if low < last and paths[row, low] == slot else np.int64(-1)
 
 
 @inlined
@@ -198,9 +246,10 @@ def onward(agent, world, slot, k):
             return np.int64(-1), np.int64(-1)
         back = parent(world, agent.table, search, slot)
         return back, place_on_path(agent, back)
-    if k + 1 == paths.shape[1]:
+    row = agent.follow[0].active
+    if k + 1 == agent.ends[row]:
         return np.int64(-1), np.int64(-1)
-    return paths[agent.follow[0].active, k + 1], k + 1
+    return paths[row, k + 1], k + 1
 
 
 @kernel
@@ -209,11 +258,11 @@ def way_ahead(agent, world, s, states):
     count = np.int64(0)
     row = agent.follow[0].active
     front = agent.fronts[row]
-    if front == agent.paths.shape[1]:
+    if front == agent.ends[row]:
         return count
     slot = intern(agent.table, s)
     k = place_on_path(agent, slot)
-    if k < 0 and agent.follow[0].cut_off and slot != agent.paths[row, agent.paths.shape[1] - 1]:
+    if k < 0 and agent.follow[0].cut_off and slot != agent.paths[row, agent.ends[row] - 1]:
         slot, count = _join(agent, world, slot, states)
         k = front
     slot, k = onward(agent, world, slot, k)

@@ -31,7 +31,7 @@ __all__ = ["Pool", "Searchable", "Workspace", "book_of", "enlarged_at_front", "n
 
 _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
 _EMPTY = 0, 0, -1, 0, 0  # an open list with nothing in it
-_LONGEST = 1024  # states of a path to begin with, where the states of the world cannot be counted
+_LONGEST = 2048  # places for a path to begin with, where the states of the world cannot be counted
 
 # Bytes that stay with a workspace in the pool: all these together, shared out among those that were made, but to each
 # at least so many.
@@ -109,8 +109,8 @@ class Workspace:
             table: tuple[Part, ...] = ()
             if world.table != "hashed":
                 table = page_parts(n) if world.table == "linked" else block_parts(n, world.view.width)
-            # No path has more states than the world, where they can be counted.
-            self._room = Room([*table, *queue, Part((2, n + 1 if table else _LONGEST))])
+            # No path has more states than the world, where they can be counted. It may lie in either half of its row.
+            self._room = Room([*table, *queue, Part((2, 2 * (n + 1) if table else _LONGEST))])
             self._pool.made += 1
             self._returns = 0
             *arrays, one, other, self.paths = self._room.arrays
