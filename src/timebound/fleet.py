@@ -26,7 +26,7 @@ from .kernels import loop
 from .kernels.distance_field import NOWHERE
 from .kernels.herds import carry, follow
 from .kernels.jit import COMPILED
-from .kernels.memory import Neighbours, Piece
+from .kernels.memory import Neighbours, Piece, in_lines
 from .kernels.native import Kind, Shelf, kind_of
 from .kernels.plain_records import by_attribute
 from .kernels.priority_inheritance import (
@@ -330,7 +330,7 @@ class Fleet(Savable):
 
     def _rows(self, rows: int) -> None:
         """Room for so many agents."""
-        episodes = np.zeros(rows, loop.EPISODE)
+        episodes = in_lines(rows, loop.EPISODE.itemsize // 8).view(loop.EPISODE)[:, 0]
         episodes["status"] = _CANCELLED
         points, moved = np.zeros((rows, 2), np.int64), np.zeros(rows, np.bool_)
         seats, proved, rests = np.zeros(rows, np.int64), np.full(rows, -1), np.zeros(rows, np.int64)

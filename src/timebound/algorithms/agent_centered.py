@@ -37,7 +37,8 @@ class AgentCenteredPlanner:
         self._states = 0 if world.table == "hashed" else world.states
         self._timed = timed
         load_growth()
-        look, learner = new_record(LOOK), new_record(LEARNER)
+        # What every tick reads and writes is made first, so that it lies side by side (see ``memory.Neighbours``).
+        counts, plan, learner, look = new_record(COUNTS), zeros(2), new_record(LEARNER), new_record(LOOK)
         look["goal"] = goal
         learner["edits"] = -1
         self._common = {
@@ -45,8 +46,8 @@ class AgentCenteredPlanner:
             "look": look,
             "learner": learner,
             "log": world.changes.view,
-            "counts": new_record(COUNTS),
-            "plan": zeros(2),
+            "counts": counts,
+            "plan": plan,
         }
 
     def __getstate__(self) -> dict[str, Any]:

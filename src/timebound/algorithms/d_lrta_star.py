@@ -67,7 +67,7 @@ from ..kernels.depth_control import (
 )
 from ..kernels.depth_tree import History, Tree, TreeDepth, new_history, no_history
 from ..kernels.edits import LogView
-from ..kernels.heuristic_values import LearnedValues, enlarged, learned
+from ..kernels.heuristic_values import LearnedValues, enlarged, forget, learned
 from ..kernels.jit import inlined
 from ..kernels.layout import GROW, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import (
@@ -157,7 +157,11 @@ def _decide(algorithm, world, s, tick):
     limit = tick.limit
     if algorithm.learner[0].edits != edits(world):  # a choice that was made, or begun, is of another world
         limit -= drop_choice(algorithm)
-    if lacks(world, algorithm, 1) or lacks_more(algorithm):
+    restarts = algorithm.counts[0].restarts
+    lacking = lacks(world, algorithm, 1)
+    if algorithm.counts[0].restarts > restarts and not forget(algorithm.nearby):
+        algorithm.learner[0].lack = NEW_SUBGOAL
+    if lacking or lacks_more(algorithm):
         return NEEDS_ROOM
     if limit < 1:
         return 0
@@ -253,9 +257,10 @@ def select(algorithm, world, s, tick):
             look.goal = subgoal
     if look.goal != steering.goal and look.goal != steering.subgoal:
         if algorithm.nearby.used[1] > 0:
-            learner.lack = NEW_SUBGOAL
             tell(world, FORGOTTEN, steering.subgoal, -1, -1, -1)
-            return np.int64(NEEDS_ROOM)
+            if not forget(algorithm.nearby):
+                learner.lack = NEW_SUBGOAL
+                return np.int64(NEEDS_ROOM)
         steering.subgoal = look.goal
     tell(world, SUBGOAL, look.goal if look.goal != steering.goal else np.int64(-1), -1, -1, -1)
     values = algorithm.values if look.goal == steering.goal else algorithm.nearby

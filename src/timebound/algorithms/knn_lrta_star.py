@@ -40,11 +40,11 @@ import numpy as np
 from ..kernels.climbing import ARRIVED, CLIMBING, climb_on, start_climb, way_between
 from ..kernels.coverage_records import CoverageQuery, CoverageRecords
 from ..kernels.edits import LogView
-from ..kernels.heuristic_values import LearnedValues, foresee_around
+from ..kernels.heuristic_values import LearnedValues, foresee_around, forget
 from ..kernels.jit import inlined, now_ns
 from ..kernels.kd_tree import Nearest
 from ..kernels.layout import WEIGHT_ONE
-from ..kernels.learning_rules import FORGET, VALUES, change_goal, hopeless, must_forget, update
+from ..kernels.learning_rules import VALUES, change_goal, forget_all, hopeless, must_forget, update
 from ..kernels.loop import AT_ONCE, NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, foresee_tables, one_step, retarget
 from ..kernels.memory import lacks_room
 from ..kernels.subgoal_records import SubgoalRecords, most_similar, next_check, subgoal_at
@@ -87,9 +87,8 @@ def _decide(algorithm, world, s, tick):
     counts = algorithm.counts[0]
     if must_forget(world, algorithm.log, learner, look, algorithm.plan):
         hear_of_openings(query)
-        learner.lack = FORGET
-        tell(world, FORGOTTEN, -1, -1, -1, -1)
-        return NEEDS_ROOM
+        if not forget_all(world, algorithm):
+            return NEEDS_ROOM
     if lacks_room(algorithm.values, 1):
         learner.lack = VALUES
         return NEEDS_ROOM
@@ -106,10 +105,13 @@ def _decide(algorithm, world, s, tick):
     subgoal = select_subgoal(algorithm.records, algorithm.candidates, query, s)
     if subgoal != look.goal:
         query.slips = 0
-        if algorithm.values.used[1] > 0:
-            learner.lack = NEW_SUBGOAL
+        learned = algorithm.values.used[1]
+        if learned > 0:
             tell(world, FORGOTTEN, -1, -1, -1, -1)
-            return NEEDS_ROOM
+            if not forget(algorithm.values):
+                learner.lack = NEW_SUBGOAL
+                return NEEDS_ROOM
+            query.learned += learned
         look.goal = subgoal
         tell(world, SUBGOAL, subgoal if subgoal != query.goal else np.int64(-1), -1, -1, -1)
         look.highest = 0
@@ -120,8 +122,8 @@ def _decide(algorithm, world, s, tick):
 
 
 @foresee_tables.on(NearestNeighbours)
-def _foresee(algorithm, world, s):
-    foresee_around(world, algorithm.values, s)
+def _foresee(algorithm, world, s, ahead):
+    foresee_around(world, algorithm.values, s, ahead)
 
 
 @retarget.on(NearestNeighbours)

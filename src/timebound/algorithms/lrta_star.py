@@ -64,7 +64,6 @@ class Lrta(NamedTuple):
     """What the agent holds between ticks."""
 
     values: LearnedValues
-    space: Space
     look: np.ndarray  # one LOOK record
     learner: np.ndarray  # one LEARNER record
     lookahead: np.ndarray  # one LOOKAHEAD record
@@ -72,6 +71,7 @@ class Lrta(NamedTuple):
     counts: np.ndarray  # one COUNTS record
     route: np.ndarray  # int64[...]: the next state
     plan: np.ndarray  # int64[2]
+    space: Space  # last: with a depth of 1 nothing of it is read, not even where it is
 
 
 @decide.on(Lrta)
@@ -144,8 +144,8 @@ def _look_further(algorithm, world, s, lookahead, tick):
 
 
 @foresee_tables.on(Lrta)
-def _foresee(algorithm, world, s):
-    foresee_around(world, algorithm.values, s)
+def _foresee(algorithm, world, s, ahead):
+    foresee_around(world, algorithm.values, s, ahead)
 
 
 @retarget.on(Lrta)
@@ -167,15 +167,16 @@ class LrtaPlanner(AgentCenteredPlanner):
     """The Python half."""
 
     def __init__(self, world: World, goal: int, depth: int, gmax: float, gamma: float) -> None:
-        super().__init__(world, goal)
         lookahead = new_record(LOOKAHEAD)
+        slots = first_slots(world, depth) if gmax == 0 else 1024
+        route = zeros(slots)
+        super().__init__(world, goal)
         lookahead["depth"], lookahead["gmax"] = depth, _reach(world, gmax)
         lookahead["gamma"] = max(1, round(gamma * WEIGHT_ONE))
-        slots = first_slots(world, depth) if gmax == 0 else 1024
         self.state = Lrta(
             space=new_space(slots, slots if gmax > 0 else 1),
             lookahead=lookahead,
-            route=zeros(slots),
+            route=route,
             **self._common,
         )
 

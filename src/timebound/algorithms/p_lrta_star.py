@@ -77,9 +77,11 @@ def _decide(algorithm, world, s, tick):
     if swept.under_way and learner.edits != edits(world):
         _drop_sweep(algorithm)  # it was paused, and the world has been edited since
         limit -= 1
-    if lacks(world, algorithm, 0 if swept.under_way else queue + 2):
-        if learner.lack == FORGET:
-            swept.length = 0
+    restarts = counts.restarts
+    lacking = lacks(world, algorithm, 0 if swept.under_way else queue + 2)
+    if learner.lack == FORGET or counts.restarts > restarts:
+        swept.length = 0
+    if lacking:
         return NEEDS_ROOM
     if limit < 1:
         return 0

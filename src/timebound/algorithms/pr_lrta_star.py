@@ -315,7 +315,7 @@ def _choose_goal(agent, here, there):
         return True
     if agent.part[at(subgoal)] != agent.part[at(here)]:  # an edit has cut it off
         return True
-    if progress.subgoal != subgoal and agent.nearby.used[1] > 0:
+    if progress.subgoal != subgoal and agent.nearby.used[1] > 0 and not forget(agent.nearby):
         learner.lack = NEW_SUBGOAL
         return False
     if lacks_room(agent.nearby, 1):

@@ -123,13 +123,13 @@ class TimeBounded(NamedTuple):
     paths: np.ndarray  # int64[2, ...]: pathFollow and pathNew of 2009, see ``following``
     fronts: np.ndarray  # int64[2]
     ends: np.ndarray  # int64[2]
+    counts: np.ndarray  # one COUNTS record
+    route: np.ndarray  # int64[...]: the next state, or the states of a shortcut
+    plan: np.ndarray  # int64[2]
     cut_table: NamedTuple  # of the search for a shortcut; without shortcuts the agent's own, and unused
     cut_queue: NamedTuple
     cut: np.ndarray  # one SEARCH record
     cut_counts: np.ndarray  # one COUNTS record
-    counts: np.ndarray  # one COUNTS record
-    route: np.ndarray  # int64[...]: the next state, or the states of a shortcut
-    plan: np.ndarray  # int64[2]
 
 
 @decide.on(TimeBounded)
@@ -429,13 +429,13 @@ class TimeBoundedPlanner:
             paths,
             fronts,
             ends,
+            counts,
+            zeros(64),
+            zeros(2),
             self._cut.table,
             self._cut.queue,
             new_search(goal, 1, 1, reopen=True) if shortcut else search,
             new_record(COUNTS) if shortcut else counts,
-            counts,
-            zeros(64),
-            zeros(2),
         )
 
     def __setstate__(self, saved: dict[str, Any]) -> None:

@@ -44,6 +44,7 @@ __all__ = [
 
 _DIRECT_FROM = 4096  # pages; a copy of fewer takes a small part of a tick
 _DEEPEST = 1 << 58  # how far values are brought down at most; nothing overflows then
+_WIPED = 1024  # places of an index that are wiped at once when all values are forgotten: 4096 bytes
 # What ``used`` holds.
 _PAGES, _STATES, _RAISES, _DOWN, _FORGOTTEN, _HIGHEST = range(6)
 
@@ -87,26 +88,33 @@ def has_learned(values):
 
 
 @generic
-def foresee_around(world, values, s):
-    """Tell the processor that ``learned`` will be asked of ``s`` and its successors."""
+def foresee_around(world, values, s, ahead):
+    """Tell the processor that ``learned`` will be asked of ``s`` and its successors; see ``loop.foresee_tables``."""
 
 
 @foresee_around.on(GridView, TerrainView)
-def _foresee_rows(world, values, s):
-    prefetch(world.moves, s)
-    if has_learned(values):
-        for row in range(-1, 2):
-            page = (s + row * world.width) >> values.bits
-            mask = values.keys.shape[0] - 1
-            if mask < 0:
-                prefetch(values.slots, page)
-            else:
-                prefetch(values.slots, hashed(page) & mask)
-                prefetch(values.keys, hashed(page) & mask)
+def _foresee_rows(world, values, s, ahead):
+    if ahead == 4:
+        prefetch(values.used, 0)
+        prefetch(world.moves, s)
+    if ahead > 3 or ahead == 1 or not has_learned(values):
+        return
+    for row in range(-1, 2):
+        t = s + row * world.width
+        mask = values.keys.shape[0] - 1
+        k = (t >> values.bits) if mask < 0 else hashed(t >> values.bits) & mask
+        if ahead == 3:
+            prefetch(values.slots, k)
+            if mask >= 0:
+                prefetch(values.keys, k)
+        else:
+            # The page is mostly in the first place that is looked at. It is two lines of the cache.
+            first = np.int64(values.slots[at(k)]) << values.bits
+            prefetch(values.values, first + (t & ((1 << values.bits) - 1)))
 
 
 @foresee_around.otherwise
-def _foresee_nothing(world, values, s):
+def _foresee_nothing(world, values, s, ahead):
     pass
 
 
@@ -124,6 +132,8 @@ def learn(values, s, h):
         if values.keys.shape[0] > 0:
             values.keys[k] = page
         values.slots[k] = slot
+        for j in range(slot << bits, (slot + 1) << bits):
+            values.values[at(j)] = 0  # it may have been in use before all was forgotten
     place = at((slot << bits) + (s & ((1 << bits) - 1)))
     h += used[_DOWN]
     used[_STATES] += values.values[place] <= used[_FORGOTTEN]
@@ -143,11 +153,23 @@ def lower(values, by):
 
 @inlined
 def forget(values):
-    """Forget all values, at once; the table keeps its size. False if only a new table will do."""
+    """Forget all values, at once; the table keeps its size. False if only a new table will do.
+
+    A small table is empty then. In a large one, whose index it would take long to wipe, pages stay where they are, and
+    what is written there counts as forgotten.
+    """
     used = values.used
+    if values.slots.shape[0] <= _WIPED:
+        for k in range(values.slots.shape[0]):
+            values.slots[at(k)] = 0
+        for k in range(used.shape[0]):
+            used[at(k)] = 0
+        used[_PAGES] = 1
+        return True
     if used[_HIGHEST] > _DEEPEST:
         return False
     used[_STATES] = 0
+    used[_RAISES] = 0
     used[_DOWN] = max(used[_DOWN], used[_HIGHEST])
     used[_FORGOTTEN] = used[_HIGHEST]
     return True

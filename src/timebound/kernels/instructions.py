@@ -64,8 +64,8 @@ def foresee(array: np.ndarray, row: int) -> None:
 def foresee_arrays(kind: Any, rows: np.ndarray, row: int) -> None:
     """Tell the processor that the value in a row of a shelf will be used soon: the beginnings of its arrays.
 
-    Long ones of NamedTuples in it are left out: they are tables, and where they will be read depends on what is asked.
-    It reads the row, which should have been foreseen itself.
+    Those of NamedTuples in it are left out: they are tables, and where they will be read depends on what is asked. It
+    reads the row, which should have been foreseen itself.
     """
 
 

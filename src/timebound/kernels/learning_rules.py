@@ -47,6 +47,7 @@ __all__ = [
     "change_goal",
     "dijkstra_inwards",
     "drop_lookahead",
+    "forget_all",
     "from_best",
     "hopeless",
     "lacks",
@@ -79,21 +80,40 @@ _LISTEN_MOST = 1 << 14  # entries of the log read in one tick; after more edits 
 def lacks(world, algorithm, more):
     """What comes before each decision: whether Python must see to something first, and ``decide`` returns NEEDS_ROOM.
 
-    Values that an edit has made obsolete are to be forgotten, a space that was too small for the last lookahead is to
-    be enlarged, and ``more`` values are to find room. What it is stays written down (``lack``) until it is done, even
-    if whoever is asked to is interrupted.
+    Values that an edit has made obsolete are forgotten. A space that was too small for the last lookahead is to be
+    enlarged, and ``more`` values are to find room. What it is stays written down (``lack``) until it is done, even if
+    whoever is asked to is interrupted.
     """
     learner = algorithm.learner[0]
     look = algorithm.look[0]
-    if must_forget(world, algorithm.log, learner, look, algorithm.plan):
-        learner.lack = FORGET
-        tell(world, FORGOTTEN, -1, -1, -1, -1)
-    elif look.cut_short and not look.paused:
+    if must_forget(world, algorithm.log, learner, look, algorithm.plan) and not forget_all(world, algorithm):
+        return True
+    if look.cut_short and not look.paused:
         look.cut_short = 0
         learner.lack = SPACE
     elif lacks_room(algorithm.values, more):
         learner.lack = VALUES
     return learner.lack != 0
+
+
+@inlined
+def forget_all(world, algorithm):
+    """Some arc has become cheaper: nothing that was learned counts any more. False if Python must make a new table."""
+    learner = algorithm.learner[0]
+    look = algorithm.look[0]
+    tell(world, FORGOTTEN, -1, -1, -1, -1)
+    if not forget(algorithm.values):
+        learner.lack = FORGET
+        return False
+    learner.lack = 0
+    look.highest = 0
+    look.dearest = 0
+    learner.reach = 0
+    learner.quiet = 0
+    algorithm.plan[0] = 0
+    algorithm.plan[1] = 0
+    algorithm.counts[0].restarts += 1
+    return True
 
 
 @inlined

@@ -41,6 +41,7 @@ __all__ = [
     "NEEDS_ROOM",
     "NOT_YET",
     "NO_WAY",
+    "TABLES_AHEAD",
     "Alone",
     "carrier",
     "carry_out",
@@ -59,7 +60,8 @@ __all__ = [
     "send_to",
 ]
 
-EPISODE = np.dtype(
+# What every tick of a fleet reads or writes lies in the first three lines of the cache; records begin with a line.
+_EPISODE = np.dtype(
     [
         ("position", np.int64),
         ("goal", np.int64),
@@ -75,7 +77,6 @@ EPISODE = np.dtype(
         ("spent_before", np.int64),  # the count of expansions, learning apart, when the tick began
         ("deadline", np.int64),
         ("peak", np.int64),  # the most states in memory at the end of any tick
-        ("nanoseconds", np.int64),  # spent in here altogether
         ("trail_from", np.int64),  # the number of the first state in ``trail``, which is only the diary's last page
         ("spent_from", np.int64),  # and of the first tick in ``spent``
         ("limit", np.int64),  # expansions per move
@@ -87,7 +88,16 @@ EPISODE = np.dtype(
         ("crew", np.int64),  # the number of the crew that it belongs to
         ("weight", np.int64),  # how many shares of a frame it has
         ("wish", np.int64),  # where it would step if it is to hold; where it stands if nowhere
+        # Alone:
+        ("nanoseconds", np.int64),  # spent in here altogether
     ]
+)
+EPISODE = np.dtype(
+    {
+        "names": _EPISODE.names,
+        "formats": [_EPISODE[name] for name in _EPISODE.names or ()],
+        "itemsize": 4 * CACHE_LINE,
+    }
 )
 
 # One call of ``run``.
@@ -117,7 +127,9 @@ _TICKS = 64  # between two looks at the clock, if they are short
 # Agents that a thread takes at a time, as many as have their bytes of ``moved`` in one line of the cache; and fewer if
 # there is a deadline.
 _AT_ONCE, _IN_HASTE = CACHE_LINE, 4
-_SOON = 3  # agents after which the next one's turn has come, when what it holds is asked for
+# How many turns ahead of an agent's own it is asked for what it holds: first where its arrays are, then the beginnings
+# of the arrays, then what it will read in the long ones, step by step: each depends on the one before.
+_ROWS_AHEAD, _ARRAYS_AHEAD, TABLES_AHEAD = 10, 7, 4
 
 
 @generic
@@ -161,12 +173,16 @@ def _cannot_go_on(algorithm, world, s):
 
 
 @generic
-def foresee_tables(algorithm, world, s):
-    """Tell the processor which places of its tables an agent at ``s`` will look at: a hint that may be left out."""
+def foresee_tables(algorithm, world, s, ahead):
+    """Tell the processor which places of its tables an agent at ``s`` will look at: a hint that may be left out.
+
+    It is asked TABLES_AHEAD times, the last time when the agent's turn is next (``ahead`` is 1). What was asked for in
+    one turn is there in the next and can be read, to find out what else to ask for.
+    """
 
 
 @foresee_tables.otherwise
-def _nothing_foreseen(algorithm, world, s):
+def _nothing_foreseen(algorithm, world, s, ahead):
     pass
 
 
@@ -339,20 +355,21 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
 def _foresee_turns(world, kind, rows, seats, episodes, order, place, last, crew):
     """What agents hold lies in as many places as they have arrays: while one acts, those of the next ones are fetched.
 
-    First where the arrays of one are, then the arrays; and, when its turn is next, what it will read in its tables.
+    First where the arrays of one are, then the arrays; and, when its turn is near, what it will read in its tables.
     """
-    soon = place + _SOON
-    if soon < last:
-        seat = seats[at(order[at(soon)])]
+    if place + _ROWS_AHEAD < last:
+        k = order[at(place + _ROWS_AHEAD)]
+        foresee(episodes, k)
+        foresee(rows, seats[at(k)])
+    if place + _ARRAYS_AHEAD < last:
+        seat = seats[at(order[at(place + _ARRAYS_AHEAD)])]
         if seat < rows.shape[0]:  # it may have one on another shelf by now
             foresee_arrays(kind, rows, seat)
-        later = order[at(min(soon + _SOON, last - 1))]
-        foresee(episodes, later)
-        foresee(rows, seats[at(later)])
-    if place + 1 < last:
-        k = order[at(place + 1)]
-        if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing
-            foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position)
+    for ahead in range(TABLES_AHEAD, 0, -1):
+        if place + ahead < last:
+            k = order[at(place + ahead)]
+            if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing
+                foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, ahead)
 
 
 @inlined

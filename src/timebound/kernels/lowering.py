@@ -38,7 +38,7 @@ for _owner, _names in (
     (BaseContext, ("cast", "get_abi_sizeof", "get_data_type", "get_dummy_value", "make_array", "make_tuple")),
     (cgutils, ("get_null_value", "pack_array", "unpack_tuple")),
     (ir.IRBuilder, ("atomic_rmw", "bitcast", "cmpxchg", "cttz", "extract_value", "gep", "icmp_signed")),
-    (ir.IRBuilder, ("inttoptr", "or_", "ptrtoint", "select")),
+    (ir.IRBuilder, ("inttoptr", "or_")),
     (ir.IntType, ("as_pointer",)),
     (ir.Module, ("declare_intrinsic",)),
 ):
@@ -46,8 +46,6 @@ for _owner, _names in (
         getattr(_owner, _name)
 
 __all__: list[str] = []  # to import it is to have it
-
-_SHORT = 16  # items of an array that is read as a whole, or nearly so
 
 # The C library's clock, called by name: unlike a ctypes pointer it can be cached on disk.
 _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
@@ -107,10 +105,8 @@ def _type_of_foresee(context: Any) -> Callable[..., Any]:
 @lower_builtin(foresee, types.Array, types.Integer)
 def _emit_foresee(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     of = signature.args[0]
-    if of.ndim == 1:
-        size = context.get_abi_sizeof(context.get_data_type(of.dtype))
-    else:
-        size = 4 * CACHE_LINE  # how wide a row is, is not known here; of a wide one the processor then guesses the rest
+    # How wide a row is, is not known here. Of a long record what matters comes first.
+    size = 4 * CACHE_LINE if of.ndim > 1 else min(context.get_abi_sizeof(context.get_data_type(of.dtype)), 3 * CACHE_LINE)
     _emit_hints(builder, _begin_of_row(context, builder, signature.args, args), size)
     return context.get_dummy_value()
 
@@ -140,12 +136,8 @@ def _emit_foresee_arrays(context: Any, builder: Any, signature: Any, args: Any) 
             for part in of:
                 tell(part, own and not isinstance(part, types.BaseTuple))
             return
-        if isinstance(of, types.Array):
+        if isinstance(of, types.Array) and own:
             word = builder.load(builder.gep(begin, [ir.IntType(64)(place)]))
-            if not own:
-                length = builder.load(builder.gep(begin, [ir.IntType(64)(place + 1)]))
-                short = builder.icmp_signed("<=", length, ir.IntType(64)(_SHORT))
-                word = builder.select(short, word, builder.ptrtoint(begin, ir.IntType(64)))  # which is there already
             size = context.get_abi_sizeof(context.get_data_type(of.dtype))
             _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size)
         place += 1 + getattr(of, "ndim", 0)

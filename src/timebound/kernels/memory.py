@@ -22,7 +22,7 @@ import numpy as np
 
 from .jit import CACHE_LINE, generic
 
-__all__ = ["NOTHING", "Index", "Neighbours", "Part", "Piece", "Room", "lacks_room", "reserved", "zeros"]
+__all__ = ["NOTHING", "Index", "Neighbours", "Part", "Piece", "Room", "in_lines", "lacks_room", "reserved", "zeros"]
 
 _SMALL = 1 << 15  # bytes; below this nobody would use a page of its own
 _HUGE = 1 << 21  # bytes of a huge page
@@ -97,6 +97,21 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
         if 0 < size <= _TINY:
             return wanted.take(shape, dtype, size)
     return np.zeros(shape, dtype)
+
+
+def in_lines(rows: int, width: int) -> np.ndarray:
+    """An int64 array of so many rows of zeros, each of which begins with a line of the processor's cache.
+
+    Rows may be a little wider than asked for. Who reads one then reads no line more than there must be.
+
+    >>> in_lines(3, 5).shape
+    (3, 8)
+    """
+    each = CACHE_LINE // 8
+    width = -(-width // each) * each
+    whole = np.zeros(rows * width + each, np.int64)
+    begin = -whole.ctypes.data % CACHE_LINE // 8
+    return whole[begin : begin + rows * width].reshape(rows, width)
 
 
 def _huge_pages(size: int) -> np.ndarray:

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..errors import Error
 from .jit import COMPILED, load
+from .memory import in_lines
 
 if COMPILED:
     from .compiler import entry_of, fingerprint, typed, types
@@ -169,18 +170,18 @@ class Shelf:
 
     def __init__(self, kind: Kind, rows: int = 1) -> None:
         self.kind = kind
-        self._width = kind.words if COMPILED else 1
+        self._width = kind.words if COMPILED else 1  # of what is written; a row may be wider
         self.rows = self._empty(rows)
 
     def _empty(self, rows: int) -> np.ndarray:
-        return np.zeros((rows, self._width), np.int64 if COMPILED else object)
+        return in_lines(rows, self._width) if COMPILED else np.zeros((rows, 1), object)
 
     def put(self, row: int, value: Any) -> None:
         """Write a value down."""
         if not COMPILED:
             self.rows[row, 0] = (value,)  # wrapped: NumPy would take a tuple for a row
             return
-        self.rows[row] = self.kind.words_of(value)
+        self.rows[row, : self._width] = self.kind.words_of(value)
 
     def renew(self, row: int, before: Any, after: Any) -> bool:
         """Write down what is another array in ``after`` than in ``before``. False, and nothing, if kinds differ."""
