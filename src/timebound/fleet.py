@@ -463,6 +463,9 @@ class Fleet(Savable):
                 planner = algorithm.make(self.world, goal, budget, **options, **spec.parameters)
         self._planners[k] = planner
         self._shelve(k, planner.state)
+        expect = getattr(planner, "expect", None)
+        if expect is not None:
+            expect(self.world.view, int(self._episodes["position"][k]))
 
     def _shelve(self, k: int, state: Any) -> None:
         """Write an agent's state down: it is new, or something in it was exchanged."""

@@ -72,13 +72,14 @@ from ..kernels.following import (
     trace_back,
     way_ahead,
 )
-from ..kernels.jit import inlined, now_ns
-from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, one_step, retarget
+from ..kernels.jit import inlined, now_ns, prefetch
+from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX, WEIGHT_SHIFT
+from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, foresee_tables, one_step, retarget
 from ..kernels.memory import zeros
 from ..kernels.new_goals import follow_goal, join, keep_course, turn_to
 from ..kernels.saving import keeps
-from ..kernels.tables import intern, state_of
+from ..kernels.queues import foresee_top
+from ..kernels.tables import foresee_slot, intern, state_of
 from ..kernels.ticks import Tick
 from ..kernels.views import aim, cost_between, edits, estimate, locate, one_goal
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
@@ -157,7 +158,7 @@ def _decide(agent, world, s, tick):
     while True:
         if not follow.begun and not _initialize(agent, world, s):
             return NEEDS_ROOM
-        here = intern(agent.table, s)
+        here = _slot_of_agent(agent, s)
         status = _search(agent, world, Tick(until - counts.expanded, tick.deadline, tick.clock))
         if status == PAUSED:
             return NOT_YET
@@ -180,6 +181,16 @@ def _decide(agent, world, s, tick):
     follow.used = 0
     follow.first = 0
     return _step(agent, world, s, here)
+
+
+@inlined
+def _slot_of_agent(agent, s):
+    """The slot of the state where the agent stands: mostly the one at the front of its path, which is found sooner."""
+    row = agent.follow[0].active
+    front = agent.fronts[row]
+    if front < agent.ends[row] and state_of(agent.table, agent.paths[row, front]) == s:
+        return agent.paths[row, front]
+    return intern(agent.table, s)
 
 
 @inlined
@@ -310,6 +321,30 @@ def _step(agent, world, s, here):
     return one_step(agent, state_of(table, there))
 
 
+@foresee_tables.on(TimeBounded)
+def _foresee(agent, world, s, ahead):
+    if ahead == 4:
+        prefetch(agent.queue.saved, 0)
+        prefetch(agent.table.used, 0)
+    if not agent.follow[0].begun:
+        return
+    slot = foresee_top(agent.queue, ahead)
+    if slot >= 0:
+        foresee_slot(agent.table, slot, ahead)
+        if ahead == 1:
+            prefetch(world.moves, state_of(agent.table, slot))
+    row = agent.follow[0].active
+    front = agent.fronts[row]
+    end = agent.ends[row]
+    if ahead == 4 and front < end:
+        prefetch(agent.paths, row * agent.paths.shape[1] + front)
+        prefetch(agent.paths, row * agent.paths.shape[1] + end - 1)
+        prefetch(agent.paths, (1 - row) * agent.paths.shape[1] + agent.ends[1 - row] - 1)
+    if ahead == 3 and front < end:
+        foresee_slot(agent.table, agent.paths[row, front], np.int64(5))
+        foresee_slot(agent.table, agent.paths[row, end - 1], np.int64(5))
+
+
 @retarget.on(TimeBounded)
 def _retarget(agent, world, s, goal, tick):
     search = agent.search[0]
@@ -418,7 +453,7 @@ class TimeBoundedPlanner:
             follow["traces"] = min(max(1, int(rest * c + 1e-9)), INFINITE - 1)
             follow["traces_after"] = min(max(1, int(resources * c + 1e-9)), INFINITE - 1)
         search, counts = new_search(goal, g_weight, weight, reopen), new_record(COUNTS)
-        fronts, ends = zeros(2), zeros(2)
+        fronts, ends, plan, route = zeros(2), zeros(2), zeros(2), zeros(64)
         fronts[:] = ends[:] = paths.shape[1] >> 1
         self.state = TimeBounded(
             self._workspace.table,
@@ -430,8 +465,8 @@ class TimeBoundedPlanner:
             fronts,
             ends,
             counts,
-            zeros(64),
-            zeros(2),
+            route,
+            plan,
             self._cut.table,
             self._cut.queue,
             new_search(goal, 1, 1, reopen=True) if shortcut else search,
@@ -442,6 +477,12 @@ class TimeBoundedPlanner:
         """A deadline is of the clock of its process, and has passed."""
         self.__dict__.update(saved)
         self.state.follow["deadline"] = np.minimum(self.state.follow["deadline"], 1)
+
+    def expect(self, view: Any, start: int) -> None:
+        """The agent will begin at ``start``: what its first ticks touch is there before them."""
+        search = self.state.search
+        h = estimate(view, aim(view, int(search["goal"][0])), start, locate(view, start))
+        self._workspace.expect(start, int(search["h_weight"][0]) * int(h) >> (int(view.shift) + WEIGHT_SHIFT))
 
     def enlarge(self) -> None:
         """Double whatever is full."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .heaps import before, entry_at, heap_pop, heap_push, put, sink
-from .jit import at, generic, inlined
+from .jit import at, generic, inlined, prefetch
 from .layout import INFINITE
 from .memory import lacks_room
 from .saving import keeps
@@ -27,6 +27,7 @@ __all__ = [
     "BucketQueue",
     "HeapQueue",
     "clear",
+    "foresee_top",
     "leave",
     "likely_next",
     "link",
@@ -95,6 +96,14 @@ def pop(queue, cursor):
 @generic
 def likely_next(queue, cursor):
     """A slot that will probably be popped next; a guess that costs nothing."""
+
+
+@generic
+def foresee_top(queue, ahead):
+    """Tell the processor that the first entries will be looked at, and some put in; see ``loop.foresee_tables``.
+
+    Returns the slot that comes first, or will soon, when it is known (``ahead`` is 2 or less), else -1.
+    """
 
 
 @generic
@@ -191,6 +200,37 @@ def _pop_bucket(queue, cursor):
 def _next_in_bucket(queue, cursor):
     entry = np.int64(queue.heads[at(cursor[0])])
     return queue.pool[at(entry if entry != _NONE else 0)] >> 32
+
+
+@foresee_top.on(BucketQueue)
+def _foresee_bucket(queue, ahead):
+    least, _, high, free, used = resume(queue)
+    if least > high:
+        return np.int64(-1)
+    if ahead >= 4:
+        for line in range(-3, 3):
+            prefetch(queue.heads, least + 16 * line)
+        prefetch(queue.pool, used)
+        prefetch(queue.pool, free if free != _NONE else used)
+        return np.int64(-1)
+    entry = np.int64(queue.heads[at(least)])
+    if entry == _NONE:
+        return np.int64(-1)
+    if ahead == 3:
+        prefetch(queue.pool, entry)
+        return np.int64(-1)
+    return queue.pool[at(entry)] >> 32
+
+
+@foresee_top.on(HeapQueue)
+def _foresee_heap(queue, ahead):
+    if queue.saved[1] == 0:
+        return np.int64(-1)
+    if ahead >= 3:
+        prefetch(queue.keys, 0)
+        prefetch(queue.items, 0)
+        return np.int64(-1)
+    return queue.items[0] & _NONE
 
 
 @push.on(BucketQueue)

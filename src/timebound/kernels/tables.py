@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .jit import at, generic, inlined, kernel
+from .jit import at, generic, inlined, kernel, prefetch
 from .layout import COLS, DIRECTION_MASK, G_MAX, G_SHIFT, ROWS, STAMP_MAX, STAMP_SHIFT
 from .memory import Part, lacks_room, reserved, zeros
 from .saving import NOTHING, filled, keeps
@@ -30,6 +30,7 @@ __all__ = [
     "block_parts",
     "enlarged_hashed",
     "exchanged",
+    "foresee_slot",
     "hashed",
     "intern",
     "load_growth",
@@ -38,6 +39,7 @@ __all__ = [
     "new_paged",
     "page_parts",
     "parent_of",
+    "place_of_block",
     "renew",
     "state_of",
     "word_of",
@@ -202,6 +204,44 @@ def reindex(table, used):
 
 
 @generic
+def foresee_slot(table, slot, ahead):
+    """Tell the processor that a state and those around it will be looked at; see ``loop.foresee_tables``."""
+
+
+@foresee_slot.on(BlockTable)
+def _foresee_block(table, slot, ahead):
+    first = slot >> PAGE_BITS << PAGE_BITS
+    if ahead == 5:
+        prefetch(table.links, _links_of(slot))
+        prefetch(table.words, slot)
+    elif ahead == 2:
+        prefetch(table.links, _links_of(slot))
+        fresh = table.used[0]
+        prefetch(table.links, fresh << _LINK_BITS)
+        for k in range(8):
+            prefetch(table.words, first + (k << 3))
+            prefetch(table.words, (fresh << PAGE_BITS) + (k << 3))
+    elif ahead == 1:
+        here = _links_of(slot) + _HERE
+        side = -1 if slot & 7 < 4 else 1
+        end = -4 if slot & 0b111000 < 0b100000 else 4
+        beside = np.int64(table.links[at(here + side)])
+        above = np.int64(table.links[at(here + end)])
+        across = np.int64(table.links[at(here + end + side)])
+        for k in range(8):
+            prefetch(table.words, beside + (k << 3))
+        for k in range(4):
+            prefetch(table.words, above + ((k + 4) << 3 if end < 0 else k << 3))
+            prefetch(table.words, across + ((k + 4) << 3 if end < 0 else k << 3))
+
+
+@foresee_slot.otherwise
+def _foresee_word(table, slot, ahead):
+    if ahead == 2:
+        prefetch(table.words, slot)
+
+
+@generic
 def renew(table):
     """Forget everything, in constant time, and return the word of a state with g = 0 in the new search.
 
@@ -330,6 +370,12 @@ def _links_of(slot):
 def _block_place(table, row, col):
     """Where in the index a block of the map is."""
     return (((row >> 5) * table.tiles + (col >> 5)) << _TILE_BITS) + ((row & 31) << 5) + (col & 31)
+
+
+def place_of_block(table: BlockTable, s: int) -> int:
+    """Where in the index the block of a state is."""
+    row, col = divmod(s, table.width)
+    return int(_block_place(table, row >> 3, col >> 3))
 
 
 @inlined

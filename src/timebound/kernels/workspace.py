@@ -24,6 +24,7 @@ from .tables import (
     new_hashed,
     new_paged,
     page_parts,
+    place_of_block,
     worn_out,
 )
 
@@ -37,6 +38,8 @@ _LONGEST = 2048  # places for a path to begin with, where the states of the worl
 # at least so many.
 _KEPT_TOGETHER = 1 << 26
 _KEPT_LEAST = 1 << 18
+# Bytes that are touched before a search begins: of the words of a table, of an open list, of a path on either side.
+_FIRST_WORDS, _FIRST_ENTRIES, _FIRST_PATH = 5 << 13, 1 << 13, 1 << 11
 _NOTHING_KEPT = 32  # every so many returns; what searches strew over open list and index is not counted, and piles up
 
 
@@ -166,6 +169,31 @@ class Workspace:
         except IndexError:
             pass
         return cls(world, real_time)
+
+    def expect(self, start: int, key: int) -> None:
+        """Take memory for a search of some hundred expansions from ``start``, whose estimate has this key, before it.
+
+        Else the first ticks of an agent would wait for the system, page by page. Keys fall on the way to the goal, if
+        the estimate has a weight.
+        """
+        table, queue, room = self.table, self.queue, self._room
+        if isinstance(table, HashedTable):
+            return
+        # In the order of the arrays: where in each, in bytes, and how much.
+        parts = [(0, _FIRST_WORDS), (0, _FIRST_WORDS >> 3)]
+        if isinstance(table, BlockTable):
+            parts += [(4 * place_of_block(table, start), 1)]
+        else:
+            parts = [parts[0], (0, _FIRST_WORDS >> 1), parts[1], (8 * (start >> PAGE_BITS), 1)]
+        if isinstance(queue, BucketQueue):
+            parts += [(4 * key - 2 * _FIRST_ENTRIES, 3 * _FIRST_ENTRIES), (0, _FIRST_ENTRIES)]
+        else:
+            parts += [(0, _FIRST_ENTRIES), (0, _FIRST_ENTRIES)]
+        for number, (first, size) in enumerate(parts):
+            room.touch(number, first, size)
+        row = self.paths.nbytes // 2
+        for middle in (row // 2, row + row // 2):
+            room.touch(len(parts), middle - _FIRST_PATH, 2 * _FIRST_PATH)
 
     def _forget(self) -> None:
         """Nothing that the last search has left is in use. An agent that has not begun would be saved with it."""
