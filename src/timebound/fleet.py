@@ -7,6 +7,7 @@ walks. Only those that arrive, find no way or need more room are looked at one b
 
 from __future__ import annotations
 
+import threading
 import time
 import weakref
 from collections import deque
@@ -14,6 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -67,11 +69,15 @@ _MARGIN, _LATE, _IN_TIME = 40_000.0, 20_000.0, 100.0
 # all would move in every tick, but astray; so they take turns. And what an agent holds must be fetched first.
 _SLICE = 32.0
 _MOST_WEIGHT = 1000
-_OF_THE_PROCESS = ("_pool", "_tools", "_end", "_views", "_frame_book")  # not saved, but made anew
+_OF_A_CREW = ("views", "shelf", "rows", "run", "pace")  # not saved, but made anew; the next as well
+_OF_THE_PROCESS = (
+    "_pool", "_tools", "_end", "_views", "_frame_book", "_turn_book", "_noted_book", "_edit_book", "_thread",
+)  # fmt: skip
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
 _SHORT = 250_000.0  # nanoseconds of work that one thread does sooner than it could wake another
-_SHARE, _DEADLINE, _NUMBER, _CREW = (place_in(loop.FRAME, name) for name in ("share", "deadline", "number", "crew"))
+_FRAME, _FRAME_AT = Struct("=4q"), 8 * place_in(loop.FRAME, "share")  # share, deadline, number, crew
+_STEPS = 2  # where ``run`` counts the moves of a tick
 
 
 @dataclass(frozen=True)
@@ -115,22 +121,22 @@ class _Crew:
         self.views = Shelf(kind_of(self.view))
         self.views.put(0, self.view)
         self.shelf = Shelf(kind, rows)
+        self._lay_out()
         self.run = loop.runner(self.views.kind, kind)
+
+    def _lay_out(self) -> None:
+        """What kernels that serve a crew are told first."""
+        self.rows = self.views.kind.token, self.shelf.kind.token, self.views.rows, self.shelf.rows
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is on the shelves, for addresses are those of a process; as is the pace."""
-        state = {name: value for name, value in self.__dict__.items() if name not in ("views", "shelf", "run", "pace")}
+        state = {name: value for name, value in self.__dict__.items() if name not in _OF_A_CREW}
         return {**state, "shelf": (self.shelf.kind, len(self.shelf.rows))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.pace = 0.0
         self._open_shelf(*state["shelf"])
-
-    @property
-    def rows(self) -> tuple[Any, ...]:
-        """What kernels that serve a crew are told first."""
-        return self.views.kind.token, self.shelf.kind.token, self.views.rows, self.shelf.rows
 
     @property
     def carry(self) -> Callable[..., None]:
@@ -153,6 +159,7 @@ class _Crew:
         if not self.free:
             size = len(self.shelf.rows)
             self.shelf.enlarge(2 * size)
+            self._lay_out()
             self.free.extend(range(2 * size - 1, size - 1, -1))
         return self.free.pop()
 
@@ -264,7 +271,7 @@ class Fleet(Savable):
         self.frame_expansions = None if frame_expansions is None else countable("frame_expansions", frame_expansions)
         self._most = UNLIMITED if budget is None else countable("budget, the expansions of an agent per tick,", budget)
         self.threads = countable("threads", threads, 256)
-        self._frame, self._turn = new_record(loop.FRAME), np.zeros(2, np.int64)
+        self._frame, self._turn = new_record(loop.FRAME), np.zeros(3, np.int64)
         self._frame["ticks"], self._frame["holds"] = 1, collisions is True
         if not isinstance(collisions, bool):
             raise SpecError(f"collisions is True or False, not {shown(collisions)}")
@@ -302,7 +309,9 @@ class Fleet(Savable):
         """What a process has of its own."""
         self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
         self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
-        self._frame_book = book_of(self._frame)
+        self._frame_book, self._turn_book = book_of(self._frame), book_of(self._turn)
+        self._noted_book, self._edit_book = book_of(self._noted), book_of(self.world.changes.edited)
+        self._thread = 0  # the one that last called tick()
         self._views: dict[int, tuple[Any, Any]] = {}  # by goal, where each has its own; with the view it was made of
         # Agents that are dropped with their fleet give their arrays back.
         self._end = weakref.finalize(self, _release_all, self._planners, self._pool)
@@ -340,6 +349,7 @@ class Fleet(Savable):
         self._episodes = episodes if COMPILED else by_attribute(episodes)  # as ``new_record``
         self._points, self._moved, self._seats, self._proved, self._rests = points, moved, seats, proved, rests
         self._noted = np.zeros(rows + 1, np.int64)
+        self._noted_book = book_of(self._noted)
         if self.collisions:
             units = new_units(rows)
             for new, before in zip(units, self._units or (), strict=False):
@@ -641,36 +651,43 @@ class Fleet(Savable):
         """Let every agent make a move, as far as the frame allows. Returns how many moved."""
         began = time.perf_counter_ns()
         self._number += 1
-        self._moved[: self._count] = False
+        self._moved.fill(False)
         changes = self.world.changes
         changes.catch_up()
         self._hear_of_edits()
-        for _ in range(min(_WAKES, len(self._wakes))):
-            self._wake(self._wakes.popleft())
-        self._rise()
+        if self._wakes:
+            for _ in range(min(_WAKES, len(self._wakes))):
+                self._wake(self._wakes.popleft())
+        if self._beds:
+            self._rise()
         if self.world.goal_views:
             self._forget_goals()
         for crew in self._crews.values():
             if crew.members != crew.active + crew.resting or crew.cursor:
                 crew.close_ranks(self._episodes["crew"])
-        wind(self._tools[0][0], PATIENCE)
+        if self._thread != threading.get_ident():
+            self._thread = threading.get_ident()
+            wind(self._tools[0][0], PATIENCE)
         faults: list[str] = []
+        self._turn_book[_STEPS] = 0
+        apart = bool(self._herds) or self.collisions  # some move outside of ``run``
         try:
             changes.enter(self)
-            self._last_expansions = self._grow_fields(began)
+            expansions = self._grow_fields(began) if self._herds else 0
             if self.frame_expansions is not None:
-                self._last_expansions += self._spend(self.frame_expansions - self._last_expansions, faults)
+                expansions += self._spend(self.frame_expansions - expansions, faults)
             else:
-                self._last_expansions += self._hurry(began, faults)
-            for herd in list(self._herds.values()):
+                expansions += self._hurry(began, faults)
+            self._last_expansions = expansions
+            for herd in list(self._herds.values()) if self._herds else ():
                 self._follow(herd)
             if self.collisions:
                 self._make_way()
         finally:
             changes.leave(self)
-        moved = int(np.count_nonzero(self._moved[: self._count]))
+        moved = int(np.count_nonzero(self._moved)) if apart else self._turn_book[_STEPS]
         self._moves += moved
-        self._expansions += self._last_expansions
+        self._expansions += expansions
         took = (time.perf_counter_ns() - began) * 1e-6
         self._times[(self._number - 1) % _TIMED] = took
         if self.frame_ms is not None:
@@ -687,8 +704,6 @@ class Fleet(Savable):
 
     def _grow_fields(self, began: int) -> int:
         """Let the fields of herds grow, each by the part of the frame that its agents have. Returns the expansions."""
-        if not self._herds:
-            return 0
         growing = [herd for herd in self._herds.values() if herd.active and not herd.field.done]
         members = sum(herd.active for herd in self._herds.values())
         total, weights = 0, sum(crew.weights for crew in self._crews.values()) + members
@@ -727,14 +742,16 @@ class Fleet(Savable):
         Each crew saves up its part of every frame until that is enough for an agent (deficit round robin). What is left
         in the end is for those who have not had their turn.
         """
-        crews = self._in_turn()
-        weights, total = sum(crew.weights for crew in crews), 0
-        if len(crews) == 1:
-            crew = crews[0]
-            share = max(crew.least, frame // weights)
+        if len(self._crews) == 1:
+            (crew,) = self._crews.values()
+            if not crew.active:
+                return 0
+            share = max(crew.least, frame // crew.weights)
             if share * crew.heaviest * crew.members <= frame:  # it is enough for all, and nobody need take turns
                 crew.cursor = 0
                 return self._serve(crew, 0, crew.members, share, 0, faults)
+        crews = self._in_turn()
+        weights, total = sum(crew.weights for crew in crews), 0
         waiting = {crew.number: crew.members for crew in crews}
         for crew in crews:
             crew.credit += ((frame * crew.weights) << _FINE) // weights
@@ -757,7 +774,7 @@ class Fleet(Savable):
         """The crews that have somebody on the way, another one first in each tick."""
         crews = [crew for crew in self._crews.values() if crew.active]
         first = self._number % len(crews) if crews else 0
-        return crews[first:] + crews[:first]
+        return crews[first:] + crews[:first] if first else crews
 
     def _hurry(self, began: int, faults: list[str]) -> int:
         """A tick of a frame that is counted in milliseconds."""
@@ -770,7 +787,7 @@ class Fleet(Savable):
             while waiting and time.perf_counter_ns() < deadline:
                 some = min(waiting, crew.members - crew.cursor)
                 total += self._serve(crew, crew.cursor, crew.cursor + some, share, deadline, faults)
-                done = min(int(self._turn[0]), crew.cursor + some) - crew.cursor
+                done = min(self._turn_book[0], crew.cursor + some) - crew.cursor
                 crew.cursor = (crew.cursor + done) % max(1, crew.members)
                 waiting -= max(done, 1)
         return total
@@ -778,7 +795,9 @@ class Fleet(Savable):
     def _serve(self, crew: _Crew, first: int, last: int, share: int, deadline: int, faults: list[str]) -> int:
         """Let the agents in these places of a crew's order act, and attend to what they ask for."""
         spent = self._act(crew, crew.order, first, last, share, deadline)
-        turn = int(self._turn[0])
+        if not self._noted_book[0]:
+            return spent
+        turn = self._turn_book[0]
         while again := self._attend(faults, deadline):
             if deadline and time.perf_counter_ns() > deadline:
                 break  # they stand in the middle of a decision, and go on in the next frame
@@ -787,24 +806,25 @@ class Fleet(Savable):
                 mine = np.array([k for k in again if self._crew_of[k] is one])
                 assert one is not None
                 spent += self._act(one, mine, 0, len(mine), share, deadline)
-        self._turn[0] = turn
+        self._turn_book[0] = turn
         return spent
 
     def _act(self, crew: _Crew, order: np.ndarray, first: int, last: int, share: int, deadline: int) -> int:
         """One call of the loop, by as many threads as there are."""
-        frame, turn, noted = self._frame_book, self._turn, self._noted
-        frame[_SHARE], frame[_DEADLINE], frame[_NUMBER], frame[_CREW] = share, deadline, self._number, crew.number
+        _FRAME.pack_into(self._frame_book, _FRAME_AT, share, deadline, self._number, crew.number)
+        turn = self._turn_book
         turn[0], turn[1] = first, last
-        noted[0] = 0
-        who = *crew.rows, self._seats, self._episodes, order, turn
-        seen = *self._seen, noted
+        self._noted_book[0] = 0
+        who = *crew.rows, self._seats, self._episodes, order, self._turn
+        seen = self._points, self._moved, self._noted
+        if self._pool is None:
+            clock, trail, spent = self._tools[0]
+            return crew.run(*who, trail, spent, *seen, clock, self._frame)
 
         def go(tools: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
             clock, trail, spent = tools
             return int(crew.run(*who, trail, spent, *seen, clock, self._frame))
 
-        if self._pool is None:
-            return go(self._tools[0])
         began = time.perf_counter_ns()
         helped = crew.pace * (last - first) > _SHORT
         others = [self._pool.submit(go, tools) for tools in self._tools[1:]] if helped else []
@@ -901,9 +921,9 @@ class Fleet(Savable):
 
     def _hear_of_edits(self) -> None:
         """If the world has changed, goals may have been blocked or opened, and what was out of reach may not be."""
-        if self._edits == int(self.world.changes.edited[0]):
+        if self._edits == self._edit_book[0]:
             return
-        self._edits = int(self.world.changes.edited[0])
+        self._edits = self._edit_book[0]
         status, goals = self._episodes["status"][: self._count], self._episodes["goal"][: self._count]
         is_open = self.world.are_open(goals)
         for k in np.flatnonzero((status == loop.ACTIVE) & ~is_open).tolist():

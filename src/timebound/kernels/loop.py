@@ -41,7 +41,6 @@ __all__ = [
     "NEEDS_ROOM",
     "NOT_YET",
     "NO_WAY",
-    "TABLES_AHEAD",
     "Alone",
     "carrier",
     "carry_out",
@@ -104,6 +103,7 @@ EPISODE = np.dtype(
 FRAME = np.dtype(
     [
         ("ticks", np.int64),  # that each agent may make
+        # The next four in this order: a fleet writes them at once.
         ("share", np.int64),  # expansions that each may make in a tick, times its weight, besides its own limit
         ("deadline", np.int64),  # of all together; 0: none
         ("number", np.int64),  # of the frame
@@ -127,9 +127,9 @@ _TICKS = 64  # between two looks at the clock, if they are short
 # Agents that a thread takes at a time, as many as have their bytes of ``moved`` in one line of the cache; and fewer if
 # there is a deadline.
 _AT_ONCE, _IN_HASTE = CACHE_LINE, 4
-# How many turns ahead of an agent's own it is asked for what it holds: first where its arrays are, then the beginnings
-# of the arrays, then what it will read in the long ones, step by step: each depends on the one before.
-_ROWS_AHEAD, _ARRAYS_AHEAD, TABLES_AHEAD = 10, 7, 4
+# How many turns ahead of an agent's own what it holds is asked for: first where its arrays are, then the beginnings of
+# the arrays; then, four times, what it will read in the long ones, for each step of that depends on the one before.
+_ROWS_AHEAD, _ARRAYS_AHEAD = 10, 7
 
 
 @generic
@@ -176,8 +176,8 @@ def _cannot_go_on(algorithm, world, s):
 def foresee_tables(algorithm, world, s, ahead):
     """Tell the processor which places of its tables an agent at ``s`` will look at: a hint that may be left out.
 
-    It is asked TABLES_AHEAD times, the last time when the agent's turn is next (``ahead`` is 1). What was asked for in
-    one turn is there in the next and can be read, to find out what else to ask for.
+    It is called four times, first when the agent's turn is the fourth from now (``ahead`` is 4), last when it is the next
+    (1). What was asked for in one turn is there in the next and can be read, to find out what else to ask for.
     """
 
 
@@ -304,7 +304,8 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
     Those that are not on their way any more, or ask for something, are ``noted``: how many, then which.
 
     Several threads may call this with one ``turn`` and one ``noted``: each takes a few agents at a time. After the
-    frame's deadline nobody begins; ``turn[0]`` then tells who would have been next.
+    frame's deadline nobody begins; ``turn[0]`` then tells who would have been next. In a fleet ``turn[2]`` rises by the
+    moves that were made.
     """
     world = load(view_kind, views, 0)
     call = frame[0]
@@ -315,16 +316,23 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
     if not step:
         began = busy_ns(clock)
     total = 0
+    steps = 0
     last = turn[1]
     some = _AT_ONCE if call.deadline == 0 else _IN_HASTE
+    foreseen = np.int64(-1)  # up to which place agents have been foreseen
     while True:
         if call.deadline > 0 and now_ns(clock) > call.deadline:
             break
         first = fetch_and_add(turn, some)
         if first >= last:
             break
-        for place in range(first, min(first + some, last)):
-            _foresee_turns(world, kind, rows, seats, episodes, order, place, last, call.crew)
+        # Where nobody was foreseen, because others have had their turns in between, that is done before anyone acts.
+        lead = 0 if first == foreseen or call.alone else _ROWS_AHEAD
+        foreseen = first + some
+        for place in range(first - lead, min(first + some, last)):
+            _foresee_turns(world, kind, rows, seats, episodes, order, place, first, last, call.crew)
+            if place < first:
+                continue
             k = order[at(place)]
             episode = episodes[at(k)]
             if episode.status != ACTIVE or episode.crew != call.crew:
@@ -343,33 +351,44 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
                 episode.served = call.number
                 if episode.position != position:
                     moved[at(k)] = True
+                    steps += 1
                     write_point(world, points, k, episode.position)
                 if episode.outcome != ACTIVE:
                     noted[1 + fetch_and_add(noted, 1)] = k
+    if steps > 0:
+        fetch_and_add(turn[2:], steps)
     if call.alone:
         episodes[at(order[0])].nanoseconds += (now_ns(clock) if step else busy_ns(clock)) - began
     return total
 
 
 @inlined
-def _foresee_turns(world, kind, rows, seats, episodes, order, place, last, crew):
+def _foresee_turns(world, kind, rows, seats, episodes, order, place, first, last, crew):
     """What agents hold lies in as many places as they have arrays: while one acts, those of the next ones are fetched.
 
     First where the arrays of one are, then the arrays; and, when its turn is near, what it will read in its tables.
     """
-    if place + _ROWS_AHEAD < last:
+    if place + _ROWS_AHEAD < last:  # and not before the first
         k = order[at(place + _ROWS_AHEAD)]
         foresee(episodes, k)
         foresee(rows, seats[at(k)])
-    if place + _ARRAYS_AHEAD < last:
+    if first <= place + _ARRAYS_AHEAD < last:
         seat = seats[at(order[at(place + _ARRAYS_AHEAD)])]
         if seat < rows.shape[0]:  # it may have one on another shelf by now
             foresee_arrays(kind, rows, seat)
-    for ahead in range(TABLES_AHEAD, 0, -1):
-        if place + ahead < last:
-            k = order[at(place + ahead)]
-            if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing
-                foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, ahead)
+    _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 4)
+    _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 3)
+    _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 2)
+    _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 1)
+
+
+@inlined
+def _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, ahead):
+    """What the agent that is so far ahead will read in its tables. The last argument is a constant to the compiler."""
+    if first <= place + ahead < last:
+        k = order[at(place + ahead)]
+        if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing
+            foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, ahead)
 
 
 @inlined

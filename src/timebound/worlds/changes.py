@@ -128,16 +128,22 @@ class ChangeLog:
     def enter(self, who: object = None) -> None:
         """A search begins. Edits that wait go first, so that busy agents cannot keep them out."""
         thread = me()
-        with self._door:
-            while self._editors and self._editors != {thread}:
-                self._turn.wait(_LISTENS)
-            self._searching.add((thread, id(who)))
+        # Who searches says so before it looks for editors, and who edits before it looks for searches: so one of two
+        # sees the other, and the door is for those who must wait.
+        self._searching.add((thread, id(who)))
+        if self._editors and self._editors != {thread}:
+            self._searching.discard((thread, id(who)))
+            with self._door:
+                self._turn.notify_all()
+                while self._editors and self._editors != {thread}:
+                    self._turn.wait(_LISTENS)
+                self._searching.add((thread, id(who)))
 
     def leave(self, who: object = None) -> None:
         """The search pauses. Does no harm where none had begun."""
-        with self._door:
-            self._searching.discard((me(), id(who)))
-            if self._editors:
+        self._searching.discard((me(), id(who)))
+        if self._editors:
+            with self._door:
                 self._turn.notify_all()
 
     @contextmanager
@@ -158,7 +164,7 @@ class ChangeLog:
                 self._editors.add(thread)
                 self._tell()
                 # A search of this very thread is not inside a kernel: it was interrupted, or waits for us.
-                while any(other != thread for other, _ in self._searching):
+                while any(other != thread for other, _ in self._searching.copy()):  # others come and go meanwhile
                     turn.wait(_LISTENS)
                 yield
             finally:
