@@ -25,7 +25,7 @@ import numpy as np
 import timebound as tb
 from run import world_and_problems
 
-TICKS = 60
+TICKS, ROUNDS = 60, 5
 SPECS = ("lrta*", "knn-lrta*", "tb-wa*:weight=3")
 SHARE = {"lrta*": 1, "knn-lrta*": 10, "tb-wa*:weight=3": 10}
 Say = Callable[[str], None]
@@ -86,23 +86,26 @@ def ticks(folder: Path, say: Say) -> list[dict[str, Any]]:
         for count in (100, 1_000, 10_000):
             say(f"{spec}, {count} agents")
             times: dict[int, list[float]] = {1: [], 2: []}
-            fleets = {}
             bares = []
-            for threads in times:
-                fleets[threads] = tb.Fleet(
-                    world, spec, frame_expansions=SHARE[spec] * count, budget=SHARE[spec], database=database,
-                    threads=threads,
-                )  # fmt: skip
-                fleets[threads].add(starts[:count], goals[:count])
-            for tick in range(TICKS):
-                for threads, fleet in fleets.items():
-                    before = time.perf_counter()
-                    fleet.tick()
-                    times[threads].append((time.perf_counter() - before) / max(fleet.active, 1) * 1e9)
-                if tick % 20 == 0:
-                    bares.append(bare_move(world, spec, database, starts, goals))
-            if not (fleets[1].positions == fleets[2].positions).all():
-                raise AssertionError("two threads have made other moves than one")
+            # In rounds, so that all meet the same machine; but not tick by tick: a game has one fleet, and two of them in
+            # turns would drive each other's agents out of the caches.
+            for _ in range(ROUNDS):
+                bares.append(bare_move(world, spec, database, starts, goals))
+                ends = []
+                for threads in times:
+                    fleet = tb.Fleet(
+                        world, spec, frame_expansions=SHARE[spec] * count, budget=SHARE[spec], database=database,
+                        threads=threads,
+                    )  # fmt: skip
+                    fleet.add(starts[:count], goals[:count])
+                    for _ in range(TICKS):
+                        before = time.perf_counter()
+                        fleet.tick()
+                        times[threads].append((time.perf_counter() - before) / max(fleet.active, 1) * 1e9)
+                    ends.append(fleet.positions.copy())
+                    del fleet
+                if not (ends[0] == ends[1]).all():
+                    raise AssertionError("two threads have made other moves than one")
             one, two, bare = median(times[1]), median(times[2]), median(bares)
             rows.append(
                 {
@@ -110,7 +113,6 @@ def ticks(folder: Path, say: Say) -> list[dict[str, Any]]:
                     "ratio": one / bare, "two_threads_ns": two, "speed_up": one / two,
                 }
             )  # fmt: skip
-            del fleets
     return rows
 
 
