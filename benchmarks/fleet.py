@@ -87,8 +87,8 @@ def ticks(folder: Path, say: Say) -> list[dict[str, Any]]:
             say(f"{spec}, {count} agents")
             times: dict[int, list[float]] = {1: [], 2: []}
             bares = []
-            # In rounds, so that all meet the same machine; but not tick by tick: a game has one fleet, and two of them in
-            # turns would drive each other's agents out of the caches.
+            # In rounds, so that all meet the same machine; but not tick by tick: a game has one fleet, and two of them
+            # in turns would drive each other's agents out of the caches.
             for _ in range(ROUNDS):
                 bares.append(bare_move(world, spec, database, starts, goals))
                 ends = []

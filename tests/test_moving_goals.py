@@ -247,8 +247,9 @@ def test_proofs_that_there_is_no_way_outlast_a_moving_goal(spec: str) -> None:
         assert agent.retarget((4, 4)).run().status == "unreachable"
 
 
-def test_values_come_down_and_are_forgotten_at_once() -> None:
-    values = new_values(2, 8)
+@pytest.mark.parametrize("pages", [8, 2048])
+def test_values_come_down_and_are_forgotten_at_once(pages: int) -> None:
+    values = new_values(2, pages)
     learn(values, 5, 1000)
     learn(values, 6, 300)
     assert lower(values, 400)
@@ -256,14 +257,15 @@ def test_values_come_down_and_are_forgotten_at_once() -> None:
     learn(values, 6, 50)
     assert values_as_dict(values) == {5: 600, 6: 50}
     assert values.used[1] == 2, "it was among those learned"
+    learn(values, 9, 70)
     assert forget(values)
     assert values_as_dict(values) == {}
     assert (values.used[1], learned(values, 5) <= 0, learned(values, 7) <= 0) == (0, True, True)
-    learn(values, 5, 20)
-    assert (values_as_dict(values), values.used[1]) == ({5: 20}, 1)
+    learn(values, 9, 20)  # in a page that another state had, if the table is small
+    assert (values_as_dict(values), values.used[1]) == ({9: 20}, 1)
     assert not lower(values, 1 << 59)
     learn(values, 7, 1 << 59)  # nothing leads on from there
-    assert not forget(values), "only a new table forgets so large a value"
+    assert forget(values) == (pages == 8), "a large table is not wiped, and only a new one forgets so large a value"
 
 
 # --- trees -----------------------------------------------------------------------------------------------------------

@@ -818,12 +818,12 @@ class Fleet(Savable):
         who = *crew.rows, self._seats, self._episodes, order, self._turn
         seen = self._points, self._moved, self._noted
         if self._pool is None:
-            clock, trail, spent = self._tools[0]
-            return crew.run(*who, trail, spent, *seen, clock, self._frame)
+            clock, *diary = self._tools[0]
+            return crew.run(*who, *diary, *seen, clock, self._frame)
 
         def go(tools: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
-            clock, trail, spent = tools
-            return int(crew.run(*who, trail, spent, *seen, clock, self._frame))
+            clock, *diary = tools
+            return int(crew.run(*who, *diary, *seen, clock, self._frame))
 
         began = time.perf_counter_ns()
         helped = crew.pace * (last - first) > _SHORT

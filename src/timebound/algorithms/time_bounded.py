@@ -58,12 +58,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.best_first import advance, begin, best_open, cost_so_far, new_search, parent, seen
+from ..kernels.best_first import advance, begin, best_open, cost_so_far, foresee_search, new_search, parent, seen
 from ..kernels.edits import LogView
 from ..kernels.following import (
     PATH_FIELDS,
     begin_trace,
     falls_short,
+    foresee_path,
     forget_paths,
     place_on_path,
     pop_front,
@@ -72,14 +73,13 @@ from ..kernels.following import (
     trace_back,
     way_ahead,
 )
-from ..kernels.jit import inlined, now_ns, prefetch
+from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX, WEIGHT_SHIFT
 from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, foresee_tables, one_step, retarget
 from ..kernels.memory import zeros
 from ..kernels.new_goals import follow_goal, join, keep_course, turn_to
 from ..kernels.saving import keeps
-from ..kernels.queues import foresee_top
-from ..kernels.tables import foresee_slot, intern, state_of
+from ..kernels.tables import intern, state_of
 from ..kernels.ticks import Tick
 from ..kernels.views import aim, cost_between, edits, estimate, locate, one_goal
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
@@ -323,26 +323,10 @@ def _step(agent, world, s, here):
 
 @foresee_tables.on(TimeBounded)
 def _foresee(agent, world, s, ahead):
-    if ahead == 4:
-        prefetch(agent.queue.saved, 0)
-        prefetch(agent.table.used, 0)
-    if not agent.follow[0].begun:
-        return
-    slot = foresee_top(agent.queue, ahead)
-    if slot >= 0:
-        foresee_slot(agent.table, slot, ahead)
-        if ahead == 1:
-            prefetch(world.moves, state_of(agent.table, slot))
-    row = agent.follow[0].active
-    front = agent.fronts[row]
-    end = agent.ends[row]
-    if ahead == 4 and front < end:
-        prefetch(agent.paths, row * agent.paths.shape[1] + front)
-        prefetch(agent.paths, row * agent.paths.shape[1] + end - 1)
-        prefetch(agent.paths, (1 - row) * agent.paths.shape[1] + agent.ends[1 - row] - 1)
-    if ahead == 3 and front < end:
-        foresee_slot(agent.table, agent.paths[row, front], np.int64(5))
-        foresee_slot(agent.table, agent.paths[row, end - 1], np.int64(5))
+    if ahead == 5 or (agent.follow[0].begun and agent.search[0].status == RUNNING):
+        foresee_search(world, agent.table, agent.queue, ahead)
+    if ahead < 5 and agent.follow[0].begun:
+        foresee_path(agent, ahead)
 
 
 @retarget.on(TimeBounded)

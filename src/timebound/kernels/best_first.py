@@ -38,8 +38,8 @@ from .layout import (
     WEIGHT_SHIFT,
 )
 from .memory import lacks_room
-from .queues import clear, likely_next, pop, push, resume, settle, suspend, top
-from .tables import around, beside, intern, parent_of, renew, state_of, word_of, write
+from .queues import clear, foresee_top, likely_next, pop, push, resume, settle, suspend, top
+from .tables import around, beside, foresee_expansions, intern, parent_of, renew, state_of, word_of, write
 from .telling import BEGUN, EXPANDED, GENERATED, tell
 from .ticks import stride, tired
 from .views import (
@@ -51,6 +51,7 @@ from .views import (
     arc,
     degree,
     estimate,
+    foresee_state,
     horizon,
     locate,
     moved,
@@ -65,6 +66,7 @@ __all__ = [
     "begin",
     "best_open",
     "cost_so_far",
+    "foresee_search",
     "new_search",
     "open_in_turn",
     "parent",
@@ -249,6 +251,16 @@ def _expand(world, table, queue, search, counts, limit):
     counts.states += states
     suspend(queue, cursor)
     return status
+
+
+@inlined
+def foresee_search(world, table, queue, ahead):
+    """Tell the processor what the next expansions will read; see ``loop.foresee_tables``."""
+    slot = foresee_top(queue, ahead)
+    if slot >= 0:
+        foresee_expansions(table, slot, ahead)
+        if ahead == 1:
+            foresee_state(world, state_of(table, slot))
 
 
 @inlined

@@ -15,16 +15,17 @@ from __future__ import annotations
 import numpy as np
 
 from .best_first import cost_so_far, parent
-from .jit import inlined, kernel, now_ns
+from .jit import inlined, kernel, now_ns, prefetch
 from .layout import FOUND, GROW, RUNNING
 from .loop import NEEDS_ROOM
-from .tables import intern, state_of
+from .tables import foresee_slot, intern, state_of
 from .views import aim, degree, estimate, locate, successor
 
 __all__ = [
     "PATH_FIELDS",
     "begin_trace",
     "falls_short",
+    "foresee_path",
     "forget_paths",
     "onward",
     "place_on_path",
@@ -100,9 +101,25 @@ def forget_paths(agent):
 
 @inlined
 def _empty(agent, row):
-    """No path is in this row. The next one begins in the middle: it is traced to the left, and may grow to the right."""
+    """No path is in this row. The next one begins in its middle, is traced to the left and may grow to the right."""
     agent.fronts[row] = agent.paths.shape[1] >> 1
     agent.ends[row] = agent.paths.shape[1] >> 1
+
+
+@inlined
+def foresee_path(agent, ahead):
+    """Tell the processor that the ends of the path will be read, and the states there; see ``loop.foresee_tables``."""
+    paths = agent.paths
+    row = agent.follow[0].active
+    front = agent.fronts[row]
+    end = agent.ends[row]
+    if front < end and ahead == 4:
+        prefetch(paths, row * paths.shape[1] + front)
+        prefetch(paths, row * paths.shape[1] + end - 1)
+        prefetch(paths, (1 - row) * paths.shape[1] + agent.ends[1 - row] - 1)
+    elif front < end and ahead == 3:
+        foresee_slot(agent.table, paths[row, front])
+        foresee_slot(agent.table, paths[row, end - 1])
 
 
 @inlined

@@ -24,7 +24,7 @@ from .layout import WEIGHT_SHIFT
 from .memory import lacks_room, reserved, zeros
 from .saving import keeps
 from .tables import hashed
-from .views import GridView, TerrainView, estimate
+from .views import GridView, TerrainView, estimate, foresee_state
 
 __all__ = [
     "LearnedValues",
@@ -94,9 +94,9 @@ def foresee_around(world, values, s, ahead):
 
 @foresee_around.on(GridView, TerrainView)
 def _foresee_rows(world, values, s, ahead):
-    if ahead == 4:
+    if ahead == 5:
         prefetch(values.used, 0)
-        prefetch(world.moves, s)
+        foresee_state(world, s)
     if ahead > 3 or ahead == 1 or not has_learned(values):
         return
     for row in range(-1, 2):

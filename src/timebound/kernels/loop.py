@@ -91,13 +91,9 @@ _EPISODE = np.dtype(
         ("nanoseconds", np.int64),  # spent in here altogether
     ]
 )
-EPISODE = np.dtype(
-    {
-        "names": _EPISODE.names,
-        "formats": [_EPISODE[name] for name in _EPISODE.names or ()],
-        "itemsize": 4 * CACHE_LINE,
-    }
-)
+_NAMES = list(_EPISODE.names or ())
+_FORMATS = [_EPISODE[name] for name in _NAMES]
+EPISODE = np.dtype({"names": _NAMES, "formats": _FORMATS, "itemsize": 4 * CACHE_LINE})
 
 # One call of ``run``.
 FRAME = np.dtype(
@@ -128,7 +124,7 @@ _TICKS = 64  # between two looks at the clock, if they are short
 # there is a deadline.
 _AT_ONCE, _IN_HASTE = CACHE_LINE, 4
 # How many turns ahead of an agent's own what it holds is asked for: first where its arrays are, then the beginnings of
-# the arrays; then, four times, what it will read in the long ones, for each step of that depends on the one before.
+# the arrays; in the last turns what it will read in the long ones, for each step of that depends on the one before.
 _ROWS_AHEAD, _ARRAYS_AHEAD = 10, 7
 
 
@@ -176,8 +172,9 @@ def _cannot_go_on(algorithm, world, s):
 def foresee_tables(algorithm, world, s, ahead):
     """Tell the processor which places of its tables an agent at ``s`` will look at: a hint that may be left out.
 
-    It is called four times, first when the agent's turn is the fourth from now (``ahead`` is 4), last when it is the next
-    (1). What was asked for in one turn is there in the next and can be read, to find out what else to ask for.
+    It is called in five turns before the agent's own, with ``ahead`` from 5 to 1. What was asked for in one turn is
+    there in the next and can be read, to find out what else to ask for. Before that, with the first call, the agent's
+    own arrays are asked for: none may be read yet.
     """
 
 
@@ -373,9 +370,10 @@ def _foresee_turns(world, kind, rows, seats, episodes, order, place, first, last
         foresee(episodes, k)
         foresee(rows, seats[at(k)])
     if first <= place + _ARRAYS_AHEAD < last:
-        seat = seats[at(order[at(place + _ARRAYS_AHEAD)])]
-        if seat < rows.shape[0]:  # it may have one on another shelf by now
-            foresee_arrays(kind, rows, seat)
+        k = order[at(place + _ARRAYS_AHEAD)]
+        if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing
+            foresee_arrays(kind, rows, seats[at(k)])
+            foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, 5)
     _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 4)
     _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 3)
     _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 2)
@@ -387,7 +385,7 @@ def _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last,
     """What the agent that is so far ahead will read in its tables. The last argument is a constant to the compiler."""
     if first <= place + ahead < last:
         k = order[at(place + ahead)]
-        if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing
+        if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:
             foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, ahead)
 
 

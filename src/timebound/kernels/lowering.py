@@ -105,8 +105,9 @@ def _type_of_foresee(context: Any) -> Callable[..., Any]:
 @lower_builtin(foresee, types.Array, types.Integer)
 def _emit_foresee(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     of = signature.args[0]
-    # How wide a row is, is not known here. Of a long record what matters comes first.
-    size = 5 * CACHE_LINE if of.ndim > 1 else min(context.get_abi_sizeof(context.get_data_type(of.dtype)), 3 * CACHE_LINE)
+    size = 5 * CACHE_LINE  # how wide a row is, is not known here
+    if of.ndim == 1:  # of a long record what matters comes first
+        size = min(context.get_abi_sizeof(context.get_data_type(of.dtype)), 3 * CACHE_LINE)
     _emit_hints(builder, _begin_of_row(context, builder, signature.args, args), size)
     return context.get_dummy_value()
 

@@ -100,9 +100,9 @@ def likely_next(queue, cursor):
 
 @generic
 def foresee_top(queue, ahead):
-    """Tell the processor that the first entries will be looked at, and some put in; see ``loop.foresee_tables``.
+    """Tell the processor that the first entries will be read, and some put in; see ``loop.foresee_tables``.
 
-    Returns the slot that comes first, or will soon, when it is known (``ahead`` is 2 or less), else -1.
+    Returns the slot that comes first once that is known (``ahead`` is 2 or less), else -1.
     """
 
 
@@ -204,10 +204,13 @@ def _next_in_bucket(queue, cursor):
 
 @foresee_top.on(BucketQueue)
 def _foresee_bucket(queue, ahead):
+    if ahead == 5:
+        prefetch(queue.saved, 0)
+        return np.int64(-1)
     least, _, high, free, used = resume(queue)
     if least > high:
         return np.int64(-1)
-    if ahead >= 4:
+    if ahead == 4:
         for line in range(-3, 3):
             prefetch(queue.heads, least + 16 * line)
         prefetch(queue.pool, used)
@@ -224,11 +227,11 @@ def _foresee_bucket(queue, ahead):
 
 @foresee_top.on(HeapQueue)
 def _foresee_heap(queue, ahead):
-    if queue.saved[1] == 0:
-        return np.int64(-1)
-    if ahead >= 3:
+    if ahead == 5:
+        prefetch(queue.saved, 0)
         prefetch(queue.keys, 0)
         prefetch(queue.items, 0)
+    if ahead > 2 or queue.saved[1] == 0:
         return np.int64(-1)
     return queue.items[0] & _NONE
 

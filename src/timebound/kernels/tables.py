@@ -30,6 +30,7 @@ __all__ = [
     "block_parts",
     "enlarged_hashed",
     "exchanged",
+    "foresee_expansions",
     "foresee_slot",
     "hashed",
     "intern",
@@ -204,41 +205,13 @@ def reindex(table, used):
 
 
 @generic
-def foresee_slot(table, slot, ahead):
-    """Tell the processor that a state and those around it will be looked at; see ``loop.foresee_tables``."""
+def foresee_slot(table, slot):
+    """Tell the processor that the word in a slot will be read, and which state it is."""
 
 
-@foresee_slot.on(BlockTable)
-def _foresee_block(table, slot, ahead):
-    first = slot >> PAGE_BITS << PAGE_BITS
-    if ahead == 5:
-        prefetch(table.links, _links_of(slot))
-        prefetch(table.words, slot)
-    elif ahead == 2:
-        prefetch(table.links, _links_of(slot))
-        fresh = table.used[0]
-        prefetch(table.links, fresh << _LINK_BITS)
-        for k in range(8):
-            prefetch(table.words, first + (k << 3))
-            prefetch(table.words, (fresh << PAGE_BITS) + (k << 3))
-    elif ahead == 1:
-        here = _links_of(slot) + _HERE
-        side = -1 if slot & 7 < 4 else 1
-        end = -4 if slot & 0b111000 < 0b100000 else 4
-        beside = np.int64(table.links[at(here + side)])
-        above = np.int64(table.links[at(here + end)])
-        across = np.int64(table.links[at(here + end + side)])
-        for k in range(8):
-            prefetch(table.words, beside + (k << 3))
-        for k in range(4):
-            prefetch(table.words, above + ((k + 4) << 3 if end < 0 else k << 3))
-            prefetch(table.words, across + ((k + 4) << 3 if end < 0 else k << 3))
-
-
-@foresee_slot.otherwise
-def _foresee_word(table, slot, ahead):
-    if ahead == 2:
-        prefetch(table.words, slot)
+@generic
+def foresee_expansions(table, slot, ahead):
+    """The same for the states around that in a slot, and some more: a search goes on there (``ahead`` is 2, then 1)."""
 
 
 @generic
@@ -485,6 +458,48 @@ def _beside_block(table, slot, rows, cols):
     s = state_of(table, slot)
     row = np.int64((s + 0.5) * table.inverse)
     return _new_block(table, (row >> 3) + rows, ((s - row * table.width) >> 3) + cols)
+
+
+@foresee_slot.on(BlockTable)
+def _foresee_block(table, slot):
+    prefetch(table.links, _links_of(slot))
+    prefetch(table.words, slot)
+
+
+@foresee_slot.otherwise
+def _foresee_word(table, slot):
+    prefetch(table.words, slot)
+
+
+@foresee_expansions.on(BlockTable)
+def _foresee_blocks(table, slot, ahead):
+    if ahead == 2:
+        prefetch(table.links, _links_of(slot))
+        first = slot >> PAGE_BITS << PAGE_BITS
+        fresh = table.used[0]  # which will be the next to be taken
+        prefetch(table.links, fresh << _LINK_BITS)
+        for k in range(8):
+            prefetch(table.words, first + (k << 3))
+            prefetch(table.words, (fresh << PAGE_BITS) + (k << 3))
+    else:
+        # Of the blocks around, those that the slot is nearer to.
+        here = _links_of(slot) + _HERE
+        side = -1 if slot & 7 < 4 else 1
+        way = -4 if slot & 0b111000 < 0b100000 else 4
+        half = 0b100000 if way < 0 else 0
+        beside = np.int64(table.links[at(here + side)])
+        above = np.int64(table.links[at(here + way)]) + half
+        across = np.int64(table.links[at(here + way + side)]) + half
+        for k in range(4):
+            prefetch(table.words, beside + (k << 3))
+            prefetch(table.words, beside + 0b100000 + (k << 3))
+            prefetch(table.words, above + (k << 3))
+            prefetch(table.words, across + (k << 3))
+
+
+@foresee_expansions.otherwise
+def _foresee_word_alone(table, slot, ahead):
+    prefetch(table.words, slot)
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------

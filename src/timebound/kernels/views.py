@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import at, generic, inlined
+from .jit import at, generic, inlined, prefetch
 from .layout import COLS, DIRECTIONS, INFINITE, ROWS
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "degree",
     "edits",
     "estimate",
+    "foresee_state",
     "horizon",
     "length",
     "locate",
@@ -129,6 +130,16 @@ def moved(world, place, i):
 
 
 @generic
+def foresee_state(world, s):
+    """Tell the processor that successors of ``s`` will be asked for: a hint."""
+
+
+@foresee_state.otherwise
+def _foresee_nothing(world, s):
+    pass
+
+
+@generic
 def aim(world, goal):
     """What ``estimate`` needs to know of the goal."""
 
@@ -218,6 +229,11 @@ def _grid_degree(world, s):
 @widest.on(GridView, TerrainView)
 def _grid_widest(world):
     return DIRECTIONS
+
+
+@foresee_state.on(GridView, TerrainView)
+def _foresee_cell(world, s):
+    prefetch(world.moves, s)
 
 
 @locate.on(GridView, TerrainView)
