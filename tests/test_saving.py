@@ -112,7 +112,7 @@ def test_an_agent_is_saved_in_the_middle_of_a_decision(name: str, seed: int) -> 
 
 @pytest.mark.parametrize("name", [name for name in REGISTRY if name not in ("ida*", "tba*", "tb-wa*", "tb-gbfs")])
 def test_an_agent_is_saved_before_it_is_given_room(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_centered, "new_values", partial(new_values, pages=1))  # so that learners ask for more
+    monkeypatch.setattr(agent_centered, "new_values", partial(new_values, pages=0))  # so that learners ask for more
     results, asked = [], 0
     for interrupted in (False, True):
         world = tb.Grid(np.ones((7, 7)))
