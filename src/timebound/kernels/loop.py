@@ -120,9 +120,9 @@ NOT_YET = -3  # it has taken long; call again
 AT_ONCE = 32  # expansions that ``retarget`` may make, between two ticks
 
 _TICKS = 64  # between two looks at the clock, if they are short
-# Agents that a thread takes at a time, as many as have their bytes of ``moved`` in one line of the cache; and fewer if
-# there is a deadline.
-_AT_ONCE, _IN_HASTE = CACHE_LINE, 4
+# Agents that a thread takes at a time: a sixteenth of all, within these bounds, and a multiple of the lower one, for so
+# many have their bytes of ``moved`` in one line of the cache. If there is a deadline, fewer.
+_AT_ONCE, _MOST_AT_ONCE, _IN_HASTE = CACHE_LINE, 4 * CACHE_LINE, 4
 # How many turns ahead of an agent's own what it holds is asked for: first where its arrays are, then the beginnings of
 # the arrays; in the last turns what it will read in the long ones, for each step of that depends on the one before.
 _ROWS_AHEAD, _ARRAYS_AHEAD = 10, 7
@@ -315,7 +315,9 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
     total = 0
     steps = 0
     last = turn[1]
-    some = _AT_ONCE if call.deadline == 0 else _IN_HASTE
+    some = _IN_HASTE
+    if call.deadline == 0:
+        some = min(max((last - turn[0]) // (16 * _AT_ONCE) * _AT_ONCE, _AT_ONCE), _MOST_AT_ONCE)
     foreseen = np.int64(-1)  # up to which place agents have been foreseen
     while True:
         if call.deadline > 0 and now_ns(clock) > call.deadline:
