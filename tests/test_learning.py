@@ -617,6 +617,26 @@ def test_path_max_counts() -> None:
     assert 0 not in learned_of(world, agent)
 
 
+@pytest.mark.parametrize("gamma", [0.5, 0.8])
+@pytest.mark.parametrize(
+    "spec", ["lrta*:depth=2", "lrta*:depth=3", "lrta*:gmax=2", "d-lrta*:depth=fixed,goal=global,cap=2"]
+)
+def test_a_lighter_way_teaches_no_more_than_the_truth(spec: str, gamma: float) -> None:
+    """What path-max gives a state on one way must not count on another: values rose above the distance."""
+    taught = 0
+    for seed in range(3):
+        world = tb.Grid(tb.generate.caves((9, 9), seed=seed))
+        for problem in tb.problems(world, 4, seed=seed, cost=(3, 20)):
+            field = tb.DistanceField(world, problem.goal)
+            field.grow()
+            agent = tb.agent(f"{spec},gamma={gamma}", world, problem.start, problem.goal).run()
+            assert agent.status == "reached"
+            for cell, value in learned_of(world, agent).items():
+                assert value / ONE / world.unit <= field.distance(cell) + 1e-6
+                taught += 1
+    assert taught
+
+
 def test_pairs_of_moves_follow_the_least_value() -> None:
     """LRTA* with one step of lookahead: from each state it goes to the neighbour with the least c + h of the time."""
     world = tb.Grid(tb.generate.corner(9))

@@ -60,7 +60,8 @@ _STATUS = {
 }
 _STAND_IN = REGISTRY["a*"]
 _REST = 120  # ticks for which an agent that has arrived keeps what it has
-_WAKES = 64  # agents that may begin to search again in one tick, after an edit: each needs Python for a moment
+_WAKES = 64  # agents that may begin to search again in one tick, after an edit: each needs Python for a moment,
+_CHORES = 0.25  # and this part of a frame of milliseconds is for them
 _TIMED = 4096  # ticks whose durations are kept
 # Nanoseconds of a frame that are kept for what comes after its deadline: an agent in the middle of something, Python.
 # They grow when a frame was late, and shrink when none is, so that one in two hundred will be.
@@ -568,17 +569,25 @@ class Fleet(Savable):
         for k in agents[status > loop.REACHED].tolist():
             self._retire(k)
 
-    def _rise(self) -> None:
+    def _rise(self, began: int) -> None:
         """Those who have rested long enough give back what they have; a few in each tick."""
         left = _WAKES
         while left and self._beds and self._number - self._beds[0][0] >= _REST:
             since, agents = self._beds.popleft()
             agents = agents[self._rests[agents] == since]
-            for k in agents[:left].tolist():
-                self._retire(k)
-            if len(agents) > left:
-                self._beds.appendleft((since, agents[left:]))
-            left -= min(left, len(agents))
+            done = 0
+            while done < min(left, len(agents)):
+                self._retire(int(agents[done]))
+                done += 1
+                if self._takes_long(began):
+                    left = done
+            if len(agents) > done:
+                self._beds.appendleft((since, agents[done:]))
+            left -= done
+
+    def _takes_long(self, began: int) -> bool:
+        """Whether so much of a frame of milliseconds is gone that what need not be done now is left for later."""
+        return self.frame_ms is not None and time.perf_counter_ns() - began > _CHORES * 1e6 * self.frame_ms
 
     def _leave_herd(self, k: int) -> None:
         herd = self._holders[int(self._episodes["crew"][k])]
@@ -656,10 +665,9 @@ class Fleet(Savable):
         changes.catch_up()
         self._hear_of_edits()
         if self._wakes:
-            for _ in range(min(_WAKES, len(self._wakes))):
-                self._wake(self._wakes.popleft())
+            self._wake_some(began)
         if self._beds:
-            self._rise()
+            self._rise(began)
         if self.world.goal_views:
             self._forget_goals()
         for crew in self._crews.values():
@@ -678,7 +686,7 @@ class Fleet(Savable):
                 expansions += self._spend(self.frame_expansions - expansions, faults)
             else:
                 expansions += self._hurry(began, faults)
-            self._last_expansions = expansions
+            self._last_expansions = expansions = int(expansions)  # with the JIT off it is one of NumPy's
             for herd in list(self._herds.values()) if self._herds else ():
                 self._follow(herd)
             if self.collisions:
@@ -926,9 +934,14 @@ class Fleet(Savable):
         self._edits = self._edit_book[0]
         status, goals = self._episodes["status"][: self._count], self._episodes["goal"][: self._count]
         is_open = self.world.are_open(goals)
-        for k in np.flatnonzero((status == loop.ACTIVE) & ~is_open).tolist():
-            self._episodes["status"][k] = loop.UNREACHABLE
-            self._proved[k] = self._edits
+        shut = np.flatnonzero((status == loop.ACTIVE) & ~is_open)
+        self._episodes["status"][shut] = loop.UNREACHABLE
+        self._proved[shut] = self._edits
+        # Thousands may have had one goal, so what they hold is given back later, a little at a time. Where units may be
+        # pushed, at once: who is pushed and holds a plan would be on its way again.
+        now = (self._episodes["crew"][shut] < -1) | self.collisions
+        self._rest(shut[~now])
+        for k in shut[now].tolist():
             self._retire(k)
         waiting = set(self._wakes)
         for k in np.flatnonzero(
@@ -937,10 +950,16 @@ class Fleet(Savable):
             if k not in waiting:
                 self._wakes.append(k)
 
-    def _wake(self, k: int) -> None:
-        """Go on as a new search: the proof that there is no way was for the world as it was."""
-        if self._episodes["status"][k] == loop.UNREACHABLE:
-            self._set_out(k)
+    def _wake_some(self, began: int) -> None:
+        """Go on as new searches: the proof that there is no way was for the world as it was. A few in each tick."""
+        for _ in range(min(_WAKES, len(self._wakes))):
+            k = self._wakes.popleft()
+            if self._episodes["status"][k] == loop.UNREACHABLE:
+                if self._on_way(k):
+                    self._retire(k)
+                self._set_out(k)
+                if self._takes_long(began):
+                    break
 
     # --- orders -------------------------------------------------------------------------------------------------------
 
@@ -968,7 +987,7 @@ class Fleet(Savable):
         there = self._episodes["goal"][names] if goals is None else np.array(goals, np.int64)
         self._hear_of_edits()
         crews = self._episodes["crew"][names]
-        walking = crews != -1  # or at rest
+        walking = (crews != -1) & (self._episodes["status"][names] != loop.UNREACHABLE)  # or at rest
         for number in np.unique(crews[crews < -1]).tolist():
             mine = np.flatnonzero(crews == number)
             if places is None:

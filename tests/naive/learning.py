@@ -138,11 +138,13 @@ class Lrta(Learner):
             closed.add(u)
             cheaper = []
             for t, c, _ in self.steps(u):
-                if t not in h:
+                better = t not in g or g[u] + c < g[t]
+                # With gamma below 1 path-max holds for the way on which it was found, and for no other.
+                if t not in h or (better and self.gamma < ONE):
                     h[t] = self.h(t)
-                if u != state and t != self.goal:
+                if u != state and t != self.goal and (better or self.gamma == ONE):
                     h[t] = max(h[t], h[u] - self.gamma * c)  # path-max
-                if t not in g or g[u] + c < g[t]:
+                if better:
                     g[t] = g[u] + c
                     first[t] = t if u == state else first[u]
                     closed.discard(t)  # a cheaper way counts again

@@ -12,7 +12,8 @@ Chosen where the papers are silent:
   state always is.
 * Path-max, "g + h never decreases along a branch", is for gamma g + h and holds from the first step on. With it each
   move leads to a lower value, so the agent cannot go round in circles without learning; without it, gamma < 1 can. The
-  value of the agent's own state does not enter, for it is what is being learned.
+  value of the agent's own state does not enter, for it is what is being learned. With gamma < 1 a state inherits only
+  along the way by which it is reached: else values would rise above the truth.
 * A budget in expansions must allow the whole lookahead. A budget in time cuts the lookahead short; so does one in
   expansions if an edit has made steps so cheap that ``gmax`` reaches further than when the agent was made.
 * Edits: if an arc became cheaper, values might be too high, and all are forgotten; if arcs only became dearer, all

@@ -23,7 +23,7 @@ import numpy as np
 from .heaps import Heap, heap_pop, heap_push
 from .heuristic_values import learned, value_of
 from .jit import at, inlined
-from .layout import EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_SHIFT
+from .layout import EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_ONE, WEIGHT_SHIFT
 from .memory import lacks_room, reserved
 from .saving import keeps, to_last
 from .tables import HashedTable, intern, new_hashed, renew
@@ -301,14 +301,18 @@ def _spread(world, values, space, look, target, slot, gamma, size):
         look.dearest = max(look.dearest, c)
         before = table.stamp[1]
         child = intern(table, t)
-        if child == before:
+        cheaper = child == before or g + c < cost_to(words, child)
+        # With gamma = 1 what a state inherits is true of it by whatever way. With less it belongs to the way on which
+        # gamma g + h was so much, and another way begins with what is known of the state itself.
+        anywhere = gamma == WEIGHT_ONE
+        if child == before or (cheaper and not anywhere):
             e = np.int64(estimate(world, target, t, moved(world, here, i))) << WEIGHT_SHIFT
             look.highest = max(look.highest, e)
             h[at(child)] = max(e, learned(values, t))
-        if slot != 0 and child != 0 and t != look.goal:
+        if (cheaper or anywhere) and slot != 0 and child != 0 and t != look.goal:
             # gamma g + h must not fall along a path. The agent's own value is left out: it is what is to be learned.
             h[at(child)] = max(h[at(child)], h[at(slot)] - gamma * c)
-        if child == before or g + c < cost_to(words, child):
+        if cheaper:
             _open(words, child, g + c)
             tell(world, GENERATED, t, u, g + c, h[at(child)])
             table.parents[at(child)] = child if slot == 0 else table.parents[at(slot)]
