@@ -556,3 +556,31 @@ def test_who_has_arrived_is_sent_on_with_what_it_has(spec: str) -> None:
     assert (fleet.positions[ids[3:]] == 0).all()
     assert fleet.active == 0
     assert len(fleet) == 3
+
+
+def test_thousands_whose_goal_is_shut_keep_the_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they hold is given back a little at a time, and they set out again, as the frame allows."""
+    world = tb.Grid(np.ones((20, 20), bool))
+    fleet = tb.Fleet(world, "lrta*", frame_ms=50.0)
+    ids = fleet.add([(row, 0) for row in range(20)], (10, 15))
+    fleet.tick()
+    world.block((10, 15))
+    assert fleet.active == 0
+    assert {fleet.status(k) for k in ids} == {"unreachable"}
+    assert sum(planner is not None for planner in fleet._planners) == 20, "given back later"
+    fleet.tick()
+    assert not fleet.moved.any()
+    fleet.send(ids[:2], (5, 5))
+    assert [fleet.status(k) for k in ids[:3]] == ["active", "active", "unreachable"]
+    world.unblock((10, 15))
+    monkeypatch.setattr(fleet_module, "_CHORES", 0.0)
+    fleet.tick()
+    assert np.count_nonzero(fleet.statuses == 0) == 3, "there is no time for more than one in a tick"
+    monkeypatch.undo()
+    while fleet.active:
+        fleet.tick()
+    assert {fleet.status(k) for k in ids} == {"reached"}
+    monkeypatch.setattr(fleet_module, "_CHORES", 0.0)
+    for _ in range(REST + 25):
+        fleet.tick()
+    assert not any(planner is not None for planner in fleet._planners), "all have been given back, one in a tick"

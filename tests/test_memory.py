@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import timebound as tb
 from helpers import COMPILED, points, shuffled
-from timebound.kernels import heuristic_values, tables, workspace
+from timebound.kernels import heuristic_values, memory, tables, workspace
 from timebound.kernels.heuristic_values import enlarged, learn, new_values, values_as_dict
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import COLS, ROWS, STAMP_MAX, STAMP_SHIFT, WEIGHT_ONE
@@ -437,3 +437,26 @@ def test_a_finished_agent_gives_its_arrays_back() -> None:
     agents = [tb.agent("a*", world, (0, 0), (4, 4)).run() for _ in range(5)]
     assert len(world.spare) == 1
     assert all(agent.result().memory_bytes > 0 for agent in agents)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("populate", [memory._POPULATE, -1])
+def test_memory_may_be_taken_before_it_is_used(populate: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In whichever way the system has: nothing is written, and what lies outside of an array is left alone."""
+    monkeypatch.setattr(memory, "_POPULATE", populate)
+    room = Room([Part(1 << 14), Part(1 << 14), Part(5)])
+    room.arrays[1][:3] = 1, 2, 3
+    for number, first, size in ((0, 0, 1), (1, -5000, 20_000), (1, 1 << 16, 1 << 30), (2, 0, 40), (2, 1 << 20, 1)):
+        room.touch(number, first, size)
+    assert room.arrays[1][:4].tolist() == [1, 2, 3, 0]
+    assert not room.arrays[0].any()
+
+
+@pytest.mark.once
+def test_rows_begin_with_a_line_of_the_cache() -> None:
+    for width in (1, 8, 33):
+        rows = memory.in_lines(5, width)
+        assert rows.shape[0] == 5
+        assert rows.shape[1] >= width
+        assert not rows.any()
+        assert all(rows[k].ctypes.data % 64 == 0 for k in range(5))

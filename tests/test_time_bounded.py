@@ -16,7 +16,7 @@ import timebound as tb
 from helpers import COMPILED, Case, graph_cases, grid_cases, points, puzzle_cases
 from naive.time_bounded import Walk, tb_best_first, tba_star
 from naive.worlds import NaiveGrid, path_length, reachable
-from timebound.kernels.tables import state_of
+from timebound.kernels.tables import parent_of, state_of
 
 FEW = settings(max_examples=25 if COMPILED else 4)
 BUCKET = 0.15  # the width of a bucket of the open list, in straight steps over the cheapest ground
@@ -388,3 +388,23 @@ def test_with_a_budget_in_time_paths_are_traced_whole(weight: int) -> None:
             assert world.point_of(int(state_of(held.table, first))) in points(agent.result().path)
         back += agent.result().back_moves
     assert back > 0
+
+
+@pytest.mark.parametrize("spec", ["tb-wa*:weight=3", "tb-gbfs", "rtb-wa*:weight=2", "tb-wa*:weight=2,reopen=true"])
+def test_a_path_that_grows_is_that_of_the_tree(spec: str) -> None:
+    """What is not traced again, because the path joins the one in force, is what tracing would have found."""
+    grown = 0
+    for seed in range(4):
+        world = tb.Grid(tb.generate.caves((30, 30), seed=seed))
+        for problem in tb.problems(world, 2, seed=seed, cost=(15, 60)):
+            agent = tb.agent(spec, world, problem.start, problem.goal, budget=4)
+            while not agent.done:
+                agent.step()
+                state: Any = agent._planner.state
+                row = int(state.follow["active"][0])
+                path = state.paths[row, int(state.fronts[row]) : int(state.ends[row])]
+                for slot, after in itertools.pairwise(path.tolist()):
+                    assert parent_of(world.view, state.table, after) == slot
+                # What is appended lies beyond where every trace begins.
+                grown += int(state.ends[row]) > state.paths.shape[1] // 2
+    assert (grown > 0) == ("reopen" not in spec)
