@@ -16,6 +16,7 @@ import timebound as tb
 from helpers import COMPILED, points
 from naive.repeated import Ground, Roads, arcs_of
 from naive.worlds import path_length
+from timebound.kernels import edits as kernel_edits
 
 
 def in_threads(*work: Callable[[], None]) -> None:
@@ -252,3 +253,62 @@ def test_who_waits_looks_up_now_and_then() -> None:
     editor.join(60)
     assert not editor.is_alive()
     assert not world.free[0, 1]
+
+
+@pytest.mark.once
+def test_no_search_begins_within_an_edit_of_several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To open a cell of terrain is one edit within another, and the inner one ends first."""
+    world = tb.Grid(np.ones((5, 5)), terrain=True)
+    world.block((2, 2))
+    inside, go_on, seen = threading.Event(), threading.Event(), []
+    made = kernel_edits.set_free
+
+    def slow(*arguments: Any) -> Any:
+        inside.set()
+        go_on.wait(10)
+        seen.append("edit")
+        return made(*arguments)
+
+    def search() -> None:
+        world.changes.enter("search")
+        seen.append("search")
+        world.changes.leave("search")
+
+    monkeypatch.setattr(kernel_edits, "set_free", slow)
+    editor = threading.Thread(target=world.unblock, args=((2, 2),))
+    editor.start()
+    assert inside.wait(10)
+    assert world.changes.edited[1], "kernels are told to end their tick"
+    searcher = threading.Thread(target=search)
+    searcher.start()
+    searcher.join(0.1)
+    go_on.set()
+    editor.join(10)
+    searcher.join(10)
+    assert seen == ["edit", "search"]
+    assert not world.changes.edited[1]
+
+
+def test_a_herd_and_an_editor_do_not_wait_for_each_other() -> None:
+    """A fleet is inside, and its field enters once more: an editor who came in between waits for the fleet."""
+    world = tb.Grid(np.ones((12, 12), bool))
+    fleet = tb.Fleet(world, "field", frame_expansions=5)
+    fleet.add([(row, 0) for row in range(12)], (11, 11))
+    over = threading.Event()
+
+    def edit() -> None:
+        while not over.is_set():
+            world.block((6, 6))
+            world.unblock((6, 6))
+
+    def walk() -> None:
+        for _ in range(60):
+            fleet.tick()
+        over.set()
+
+    threads = [threading.Thread(target=task, daemon=True) for task in (edit, walk)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert over.is_set(), "they wait for each other"

@@ -59,7 +59,7 @@ _STATUS = {
     _CANCELLED: "cancelled",
 }
 _STAND_IN = REGISTRY["a*"]
-_REST = 120  # ticks for which an agent that has arrived keeps what it has
+_REST = 120  # ticks for which an agent that has arrived, or whose goal was shut, keeps what it has
 _WAKES = 64  # agents that may begin to search again in one tick, after an edit: each needs Python for a moment,
 _CHORES = 0.25  # and this part of a frame of milliseconds is for them
 _TIMED = 4096  # ticks whose durations are kept
@@ -198,9 +198,14 @@ class _Herd:
         self._listed: np.ndarray | None = None
 
     @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self._members)
+
+    @property
     def active(self) -> int:
         """How many are on their way."""
-        return len(self._members) - self.resting
+        return self.size - self.resting
 
     def rest(self, more: int, weight: int) -> None:
         """So many more of them rest."""
@@ -541,7 +546,7 @@ class Fleet(Savable):
             self._leave_seat(k)
 
     def _rest(self, agents: np.ndarray) -> None:
-        """They have arrived. For a while they keep what they have: what they follow may go on, or someone push them."""
+        """They have arrived, or cannot. For a while they keep what they have: what they follow may go on."""
         agents = agents[self._rests[agents] == 0]
         if len(agents):
             self._rests[agents] = self._number + 1
@@ -594,7 +599,7 @@ class Fleet(Savable):
         assert isinstance(herd, _Herd)
         herd.leave(k)
         self._episodes["crew"][k] = -1
-        if not len(herd.members):
+        if not herd.size:
             del self._herds[herd.goal], self._holders[herd.number]
 
     def _on_way(self, k: int) -> bool:
@@ -686,7 +691,7 @@ class Fleet(Savable):
                 expansions += self._spend(self.frame_expansions - expansions, faults)
             else:
                 expansions += self._hurry(began, faults)
-            self._last_expansions = expansions = int(expansions)  # with the JIT off it is one of NumPy's
+            self._last_expansions = expansions
             for herd in list(self._herds.values()) if self._herds else ():
                 self._follow(herd)
             if self.collisions:
@@ -827,7 +832,7 @@ class Fleet(Savable):
         seen = self._points, self._moved, self._noted
         if self._pool is None:
             clock, *diary = self._tools[0]
-            return crew.run(*who, *diary, *seen, clock, self._frame)
+            return int(crew.run(*who, *diary, *seen, clock, self._frame))
 
         def go(tools: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
             clock, *diary = tools
@@ -939,7 +944,7 @@ class Fleet(Savable):
         self._proved[shut] = self._edits
         # Thousands may have had one goal, so what they hold is given back later, a little at a time. Where units may be
         # pushed, at once: who is pushed and holds a plan would be on its way again.
-        now = (self._episodes["crew"][shut] < -1) | self.collisions
+        now = (self._episodes["crew"][shut] < 0) | self.collisions
         self._rest(shut[~now])
         for k in shut[now].tolist():
             self._retire(k)

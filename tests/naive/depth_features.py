@@ -77,11 +77,13 @@ class TreeControl(DynamicControl):
                     continue
                 closed.add(u)
                 for t, c, _ in self.steps(u):
-                    if t not in h:
+                    better = t not in g or g[u] + c < g[t]
+                    # With gamma below 1 path-max holds for the way on which it was found, and for no other.
+                    if t not in h or (better and self.gamma < ONE):
                         h[t] = self.h(t)
-                    if u != state and t not in (state, self.goal):
+                    if u != state and t not in (state, self.goal) and (better or self.gamma == ONE):
                         h[t] = max(h[t], h[u] - self.gamma * c)
-                    if t not in g or g[u] + c < g[t]:
+                    if better:
                         g[t] = g[u] + c
                         first[t] = t if u == state else first[u]
                         closed.discard(t)

@@ -102,7 +102,7 @@ class AgentCenteredPlanner:
 
     @property
     def raises(self) -> int:
-        """How often a value has been raised since the beginning."""
+        """How often a value has been raised since the beginning, or since all were forgotten."""
         return int(self.state.values.used[2])
 
     def memory_bytes(self) -> int:

@@ -161,6 +161,7 @@ def _decide(algorithm, world, s, tick):
     lacking = lacks(world, algorithm, 1)
     if algorithm.counts[0].restarts > restarts and not forget(algorithm.nearby):
         algorithm.learner[0].lack = NEW_SUBGOAL
+        lacking = True
     if lacking or lacks_more(algorithm):
         return NEEDS_ROOM
     if limit < 1:

@@ -210,14 +210,14 @@ def observe(world, values, space, look, history, s, best):
     for slot in range(look.states):
         if not is_closed(table.words, slot):
             frontier += 1
-            taught += learned(values, table.states[at(slot)]) != 0
+            taught += learned(values, table.states[at(slot)]) > 0
     f[4] = frontier / memo.frontier
     f[5] = taught / max(frontier, 1)
     f[6] = 1.0 if word_of(history.seen, s) == there + 1 else 0.0
     h = space.h[0]
     h_there = space.h[at(first)]
     f[8] = min(h / h_there, _FARTHEST_RATIO) if h_there > 0 else _FARTHEST_RATIO
-    f[9] = 1.0 if learned(values, there) != 0 else 0.0
+    f[9] = 1.0 if learned(values, there) > 0 else 0.0
     f[10] = 1.0 if h > h_there else 0.0
 
 

@@ -137,8 +137,9 @@ def trace_back(agent, world, here, least, joins, deadline, clock):
     """Follow parents to the agent or the root, or until g is no more than ``least``; up to ``steps`` of them.
 
     If the path ``joins`` the one that is followed, there is no need to trace the rest again: parents of closed states
-    stay what they are, unless such states are opened again. A search that goes on where it was extends a path by a few
-    states in each tick, however long it is. Only if the agent stands at the beginning of it: else more is needed.
+    stay what they are, unless such states are opened again. (Where a goal that moved was added to a leaf, what is kept
+    may be dearer than the tree by now, and is a way all the same.) A search that goes on where it was extends a path by
+    a few states in each tick, however long it is. Only if the agent stands at the beginning of it: else more is needed.
 
     Returns FOUND if the path is whole, RUNNING if the tick does not allow more, or GROW.
     """
@@ -150,7 +151,7 @@ def trace_back(agent, world, here, least, joins, deadline, clock):
     row = follow.active
     fresh = 1 - row
     joins = joins and not search.reopen and fronts[row] < agent.ends[row] and paths[row, fronts[row]] == here
-    k = agent.ends[row] - 1
+    k = _last_up_to(agent, row, cost_so_far(table, search, follow.tracing)) if joins else np.int64(0)
     while fronts[fresh] > 0:
         slot = follow.tracing
         if joins:
@@ -178,6 +179,22 @@ def trace_back(agent, world, here, least, joins, deadline, clock):
 
 
 @inlined
+def _last_up_to(agent, row, g):
+    """The last place on a path whose state is no dearer than ``g``, mostly the last of all; or the first place."""
+    low = agent.fronts[row]
+    high = agent.ends[row] - 1
+    if cost_so_far(agent.table, agent.search[0], agent.paths[row, high]) <= g:
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if cost_so_far(agent.table, agent.search[0], agent.paths[row, middle]) > g:
+            high = middle - 1
+        else:
+            low = middle
+    return low
+
+
+@inlined
 def _may_join(agent, world, row, k, fresh):
     """Whether a path that is traced up to place ``k`` of the one that is followed can take its place from there on."""
     # The last state of the path was open, and may have got another parent since.
@@ -196,7 +213,10 @@ def falls_short(agent):
     end = agent.ends[row] - 1
     if agent.fronts[row] > end:
         return False
-    fresh_g = cost_so_far(agent.table, search, paths[1 - row, agent.ends[1 - row] - 1])
+    slot = paths[1 - row, agent.ends[1 - row] - 1]
+    if agent.follow[0].joint >= 0 and agent.fronts[1 - row] == agent.ends[1 - row]:
+        slot = paths[row, agent.follow[0].joint]  # it is a part of the other
+    fresh_g = cost_so_far(agent.table, search, slot)
     return fresh_g < cost_so_far(agent.table, search, paths[row, end])
 
 

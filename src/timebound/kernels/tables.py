@@ -347,8 +347,15 @@ def _block_place(table, row, col):
 
 def place_of_block(table: BlockTable, s: int) -> int:
     """Where in the index the block of a state is."""
-    row, col = divmod(s, table.width)
-    return int(_block_place(table, row >> 3, col >> 3))
+    return int(_places_of_blocks(table, np.array([s]))[0])
+
+
+def _places_of_blocks(table: BlockTable, states: np.ndarray) -> np.ndarray:
+    """As ``_block_place``, without compiled code."""
+    rows, cols = np.divmod(states.astype(np.int64), table.width)
+    rows, cols = rows >> 3, cols >> 3
+    places = (((rows >> 5) * table.tiles + (cols >> 5)) << _TILE_BITS) + ((rows & 31) << 5) + (cols & 31)
+    return np.asarray(places)
 
 
 @inlined
@@ -658,10 +665,7 @@ def _of_this_search(table: Any) -> Any:
 def _place_blocks(table: BlockTable) -> None:
     """Fill in the index: each block knows which it is."""
     blocks = np.arange(1, max(1, int(table.used[0])))
-    rows, cols = np.divmod(table.links[(blocks << _LINK_BITS) + _FIRST_STATE].astype(np.int64), table.width)
-    rows, cols = rows >> 3, cols >> 3
-    places = (((rows >> 5) * table.tiles + (cols >> 5)) << _TILE_BITS) + ((rows & 31) << 5) + (cols & 31)
-    table.places[places] = blocks << PAGE_BITS
+    table.places[_places_of_blocks(table, table.links[(blocks << _LINK_BITS) + _FIRST_STATE])] = blocks << PAGE_BITS
 
 
 def _place_pages(table: PagedTable) -> None:

@@ -130,14 +130,19 @@ class ChangeLog:
         thread = me()
         # Who searches says so before it looks for editors, and who edits before it looks for searches: so one of two
         # sees the other, and the door is for those who must wait.
-        self._searching.add((thread, id(who)))
-        if self._editors and self._editors != {thread}:
-            self._searching.discard((thread, id(who)))
+        mine = thread, id(who)
+        self._searching.add(mine)
+        if self._editors and self._editors != {thread} and not self._is_inside(mine):
+            self._searching.discard(mine)
             with self._door:
                 self._turn.notify_all()
                 while self._editors and self._editors != {thread}:
                     self._turn.wait(_LISTENS)
-                self._searching.add((thread, id(who)))
+                self._searching.add(mine)
+
+    def _is_inside(self, mine: tuple[int, int]) -> bool:
+        """Whether the thread is inside already, as a fleet is that asks a field: then editors wait for it."""
+        return any(other[0] == mine[0] and other != mine for other in self._searching.copy())
 
     def leave(self, who: object = None) -> None:
         """The search pauses. Does no harm where none had begun."""
@@ -160,6 +165,7 @@ class ChangeLog:
     def _alone(self) -> Iterator[None]:
         thread, door, turn = me(), self._door, self._turn
         with door:
+            within = thread in self._editors  # one edit may be part of another, and the outer one ends last
             try:
                 self._editors.add(thread)
                 self._tell()
@@ -168,9 +174,10 @@ class ChangeLog:
                     turn.wait(_LISTENS)
                 yield
             finally:
-                self._editors.discard(thread)
-                self._tell()
-                turn.notify_all()
+                if not within:
+                    self._editors.discard(thread)
+                    self._tell()
+                    turn.notify_all()
 
     def _tell(self) -> None:
         """Kernels look here whether somebody waits."""
@@ -178,7 +185,7 @@ class ChangeLog:
 
     @contextmanager
     def books(self) -> Iterator[None]:
-        """For a moment nobody else edits, posts or begins a search; searches under way go on."""
+        """For a moment nobody else edits or posts; searches go on."""
         with self._door:
             yield
 
@@ -284,8 +291,8 @@ class SavedWorld(Savable):
 
 
 # --- forks ----------------------------------------------------------------------------------------------------------
-# A forked process has one thread and copies of everything, locks included. So nobody edits, enters or leaves at that
-# moment, and the copies of the doors are made anew: the searches of the other threads do not exist there.
+# A forked process has one thread and copies of everything, locks included. So nobody edits at that moment, and the
+# copies of the doors are made anew: the searches of the other threads do not exist there.
 
 _forking = threading.RLock()
 _logs: WeakSet[ChangeLog] = WeakSet()
