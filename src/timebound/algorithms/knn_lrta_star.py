@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.climbing import ARRIVED, CLIMBING, climb_on, start_climb, way_between
+from ..kernels.climbing import ARRIVED, CLIMBING, climb_on, foresee_climb, start_climb, way_between
 from ..kernels.coverage_records import CoverageQuery, CoverageRecords
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues, foresee_around, forget
@@ -47,7 +47,7 @@ from ..kernels.layout import WEIGHT_ONE
 from ..kernels.learning_rules import VALUES, change_goal, forget_all, hopeless, must_forget, update
 from ..kernels.loop import AT_ONCE, NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, foresee_tables, one_step, retarget
 from ..kernels.memory import lacks_room
-from ..kernels.subgoal_records import SubgoalRecords, most_similar, next_check, subgoal_at
+from ..kernels.subgoal_records import SubgoalRecords, foresee_subgoal, most_similar, next_check, subgoal_at
 from ..kernels.telling import BEGUN, FORGOTTEN, SUBGOAL, tell
 from ..kernels.ticks import stride, tired
 from ..kernels.views import aim, estimate, locate
@@ -123,7 +123,12 @@ def _decide(algorithm, world, s, tick):
 
 @foresee_tables.on(NearestNeighbours)
 def _foresee(algorithm, world, s, ahead):
-    foresee_around(world, algorithm.values, s, ahead)
+    query = algorithm.query[0]
+    foresee_subgoal(algorithm.records, algorithm.candidates, query, ahead)
+    if ahead == 5 or query.stage >= ANSWERED:
+        foresee_around(world, algorithm.values, s, ahead)
+    elif ahead == 3:
+        foresee_climb(world, algorithm.climb[0])
 
 
 @retarget.on(NearestNeighbours)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import inlined
+from .jit import generic, inlined
 from .layout import INFINITE, WEIGHT_SHIFT
 from .telling import EXPANDED, GENERATED, tell
-from .views import aim, cost_between, degree, estimate, locate, moved, successor
+from .views import GridView, aim, cost_between, degree, estimate, foresee_state, locate, moved, successor
 
 __all__ = [
     "ARRIVED",
@@ -20,6 +20,7 @@ __all__ = [
     "STUCK",
     "climb_on",
     "climbs",
+    "foresee_climb",
     "start_climb",
     "uphill",
     "way_between",
@@ -105,6 +106,24 @@ CLIMB = np.dtype(
     ]
 )
 CLIMBING, ARRIVED, STUCK = 0, 1, 2
+
+
+@generic
+def foresee_climb(world, climb):
+    """Tell the processor that the climb will go on: a hint."""
+
+
+@foresee_climb.on(GridView)
+def _foresee_rows(world, climb):
+    # The next steps mostly lead towards the end, from row to row.
+    row = world.width if climb.end > climb.s else -world.width
+    for k in range(8):
+        foresee_state(world, climb.s + k * row)
+
+
+@foresee_climb.otherwise
+def _foresee_nothing(world, climb):
+    pass
 
 
 @inlined

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .climbing import ARRIVED, CLIMBING, climb_on, climbs, start_climb
-from .jit import inlined, kernel
+from .jit import at, foresee, inlined, kernel, prefetch
 from .kd_tree import Nearest, beyond, distance, find_nearest, new_nearest
 from .layout import INFINITE
 from .saving import NOTHING, keeps, keeps_frozen
-from .subgoal_records import next_check, subgoal_at
+from .subgoal_records import foresee_subgoal, next_check, subgoal_at
 from .views import aim, estimate, locate
 from .workspace import new_record
 
@@ -129,17 +129,34 @@ def _next_check(records, coverage, world, query, climb, s):
 @subgoal_at.on(CoverageRecords)
 def _subgoal_at(records, coverage, query):
     """The points of the first part, then those of the second, of which the first is known already."""
-    parts = coverage.query[0]
+    place = _place_of_subgoal(coverage.query[0], query.next)
+    return np.int64(records.cells[records.points[place]]) if place >= 0 else np.int64(-1)
+
+
+@inlined
+def _place_of_subgoal(parts, step):
+    """Where in ``points`` the subgoal of that number is; -1 after the last."""
     place = parts.leave
     end = parts.change
-    step = query.next
     if step > abs(end - place):
         step -= abs(end - place)
         place = parts.board
         end = parts.arrive
     if step > abs(end - place):
         return np.int64(-1)
-    return np.int64(records.cells[records.points[place + step if end > place else place - step]])
+    return place + step if end > place else place - step
+
+
+@foresee_subgoal.on(CoverageRecords)
+def _foresee_subgoal(records, coverage, query, ahead):
+    if ahead == 5:
+        foresee(coverage.query, 0)
+    elif ahead <= 3 and query.record >= 0:
+        place = _place_of_subgoal(coverage.query[0], query.next)
+        if ahead == 3 and place >= 0:
+            prefetch(records.points, place)
+        elif ahead == 2 and place >= 0:
+            prefetch(records.cells, records.points[at(place)])
 
 
 @inlined

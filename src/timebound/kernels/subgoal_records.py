@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import generic, inlined
+from .jit import at, generic, inlined, prefetch
 from .kd_tree import beyond, distance, find_nearest
 from .saving import keeps_frozen
 from .views import aim, estimate, locate
 
-__all__ = ["SubgoalRecords", "most_similar", "next_check", "subgoal_at"]
+__all__ = ["SubgoalRecords", "foresee_subgoal", "most_similar", "next_check", "subgoal_at"]
 
 
 class SubgoalRecords(NamedTuple):
@@ -34,6 +34,19 @@ def next_check(records, candidates, world, query, climb, s):
 @generic
 def subgoal_at(records, candidates, query):
     """Of the subgoals that answer the query, number ``query.next``; -1 after the last."""
+
+
+@generic
+def foresee_subgoal(records, candidates, query, ahead):
+    """Tell the processor what ``subgoal_at`` will read; see ``loop.foresee_tables``. ``query`` holds from 4 on."""
+
+
+@foresee_subgoal.on(SubgoalRecords)
+def _foresee_subgoal(records, similar, query, ahead):
+    if ahead == 4 and query.record >= 0:
+        prefetch(records.first, query.record)
+    elif ahead == 3 and query.record >= 0:
+        prefetch(records.subgoals, np.int64(records.first[at(query.record)]) + query.next - 1)
 
 
 @subgoal_at.on(SubgoalRecords)
