@@ -15,6 +15,7 @@ from helpers import COMPILED, companion, points, skip_refused
 from test_registry import HOPELESS, WORLDS
 from timebound.algorithms import REGISTRY
 from timebound.fleet import _REST as REST
+from timebound.kernels.store import CHAINS, LOT, SIZE
 
 REAL_TIME = [name for name, algorithm in REGISTRY.items() if algorithm.real_time]
 SIDE = 40 if COMPILED else 12
@@ -188,7 +189,7 @@ def test_arrays_are_not_copies() -> None:
 
 
 def test_arrays_go_back_some_time_after_arrival() -> None:
-    world = rooms()
+    world = rooms().to_graph()
 
     def spare() -> int:
         return sum(workspace.real_time for workspace in world.spare)
@@ -205,6 +206,64 @@ def test_arrays_go_back_some_time_after_arrival() -> None:
     assert spare() == 1
     del fleet
     assert spare() == 4
+
+
+def test_pages_go_back_some_time_after_arrival() -> None:
+    """On grids agents share a store of pages. Those of one serve the next: it does not grow with every wave."""
+    world = rooms()
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
+    fleet.add(*pairs(world, 4))
+    store = fleet._neighbours.store
+    walk(fleet)
+    assert store.holders == 4  # they may be sent on
+    for _ in range(REST + 1):
+        fleet.tick()
+    assert (store.holders, store.taken) == (0, 1)
+    stays = fleet.add(*pairs(world, 1, seed=3))
+    taken = []
+    for _ in range(3):
+        ids = fleet.add(*pairs(world, 4, seed=5))
+        for _ in range(3):
+            fleet.tick()
+        fleet.place(stays, pairs(world, 1, seed=3)[0])
+        fleet.cancel(ids)
+        assert store.holders == 1
+        taken.append(store.taken)
+    assert taken[2] == taken[0] > 4
+
+
+def test_agents_of_a_fleet_never_share_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if two threads take them at once; and each page is somebody's, or free."""
+    monkeypatch.setattr(fleet_module, "_SHORT", -1.0)
+    world = rooms()
+    fleet = tb.Fleet(world, "tb-wa*:weight=1.5", frame_expansions=40 * 600, threads=2)
+    count = 600 if COMPILED else 20
+    fleet.add(*pairs(world, count))
+    store = fleet._neighbours.store
+    for tick in range(12):
+        fleet.tick()
+        if tick == 6:
+            fleet.cancel(np.arange(0, count, 3))
+            fleet.add(*pairs(world, count // 3, seed=9))
+    seen: list[int] = []
+    after = store.pages.after
+    for planner in fleet._planners:
+        if planner is None:
+            continue
+        notes = planner._workspace._notes
+        for chain in CHAINS:
+            page = int(notes[chain])
+            while page:
+                seen.append(page)
+                last, page = page, int(after[page])
+            assert not notes[chain] or last == notes[chain + 1]
+        if notes[LOT]:
+            seen += range(int(notes[LOT]), int(notes[LOT]) + (1 << int(notes[SIZE])))
+    for size, page in enumerate(store.pages.book[16:].tolist()):
+        while page:
+            seen += range(page, page + (1 << size))
+            page = int(after[page])
+    assert sorted(seen) == list(range(1, store.taken))
 
 
 def test_a_goal_that_is_walled_in_and_opened_again() -> None:

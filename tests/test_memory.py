@@ -19,22 +19,22 @@ from hypothesis import strategies as st
 import timebound as tb
 from helpers import COMPILED, points, shuffled
 from timebound.kernels import heuristic_values, memory, tables, workspace
+from timebound.kernels.blocks import BlockTable, new_blocks, pages_for_blocks
 from timebound.kernels.heuristic_values import enlarged, learn, new_values, values_as_dict
 from timebound.kernels.jit import kernel
 from timebound.kernels.layout import COLS, ROWS, STAMP_MAX, STAMP_SHIFT, WEIGHT_ONE
 from timebound.kernels.learning_rules import dijkstra_inwards, from_best, teach
 from timebound.kernels.lookahead import LOOK, a_star, new_space
 from timebound.kernels.memory import Part, Room, lacks_room, reserved
+from timebound.kernels.store import Store
 from timebound.kernels.tables import (
     INDEX_STAMPS,
-    BlockTable,
     DenseTable,
     LinkedTable,
     around,
     beside,
     exchanged,
     intern,
-    new_blocks,
     new_paged,
     renew,
     state_of,
@@ -97,6 +97,12 @@ def test_stamps_that_run_out_change_nothing(spec: str, kind: str) -> None:
 WIDTH, ROWS_OF_CELLS = 275, 271  # neither is a number of whole blocks; so the index has more than one tile
 
 
+def blocks_for(states: int, width: int) -> BlockTable:
+    """A table with a store of its own."""
+    store = Store(Room(Store.parts(pages_for_blocks(states, width))))
+    return new_blocks(states, width, store.pages, store.notes())
+
+
 @kernel
 def look_around(table, slot, width, words):
     words[:] = around(table, slot, width)
@@ -113,7 +119,7 @@ def test_a_table_against_a_dictionary(kind: str, seed: int, commands: list[str])
     """Each search sees its own words only, wherever they lie, also after the stamps have run out."""
     random = np.random.default_rng(seed)
     states = WIDTH * ROWS_OF_CELLS
-    table: Any = new_blocks(states, WIDTH) if kind == "blocks" else new_paged(states)
+    table: Any = blocks_for(states, WIDTH) if kind == "blocks" else new_paged(states)
     least = renew(table) >> STAMP_SHIFT << STAMP_SHIFT
     twin: dict[int, int] = {}
     s = 255 * WIDTH + 254  # where these meet
@@ -169,14 +175,14 @@ def test_a_table_against_a_dictionary(kind: str, seed: int, commands: list[str])
 def test_cells_beside_each_other_in_blocks(order: str) -> None:
     """Every neighbour of every cell, across the borders of blocks, in whatever order these were taken."""
     width, rows = 13, 21
-    table = new_blocks(width * rows, width)
+    table = blocks_for(width * rows, width)
     states = np.arange(width * rows)
     if order == "mixed":
         np.random.default_rng(1).shuffle(states)
     renew(table)
     assert len({intern(table, s) for s in states.tolist()}) == width * rows
     for s in range(width * rows):
-        table.words[intern(table, s)] = s + 1
+        write(table, intern(table, s), s + 1, 0)
     for row in range(1, rows - 1):
         for col in range(1, width - 1):
             slot = intern(table, row * width + col)
@@ -339,7 +345,7 @@ def test_arrays_in_one_room_do_not_meet() -> None:
         assert array.nbytes == part.size
         assert (array == k + 1).all()
         assert array.ctypes.data % array.itemsize == 0
-    room.give_back([part.size for part in parts[:3]] + [8000])
+    room.give_back({3: 8000})
     assert [array.min() for array in room.arrays[:3]] == [1, 2, 3]
     assert (room.arrays[3][:1000] == 4).all()
     if sys.platform == "linux":

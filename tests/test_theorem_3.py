@@ -16,7 +16,7 @@ from edited_worlds import COSTS, distances, edit_ground, grounds, has_a_path
 from helpers import COMPILED, Case, points
 from naive.repeated import Ground
 from timebound.kernels.layout import FLAGS, G_SHIFT
-from timebound.kernels.tables import intern
+from timebound.kernels.tables import intern, word_at
 
 BUCKET = 1 << 11  # the width of a bucket of the open list, in the integers of the twins
 SEEDS = st.integers(0, 2**32 - 1)
@@ -41,7 +41,7 @@ def paid(agent: tb.Agent, point: Any) -> int:
     """g of a state in the agent's search."""
     state = agent._planner.state
     slot = int(intern(state.table, int(agent.world.path_states([point])[0])))
-    return (int(state.search["top"][0]) - (int(state.table.words[slot]) & ~FLAGS)) >> G_SHIFT
+    return (int(state.search["top"][0]) - (int(word_at(state.table, slot)) & ~FLAGS)) >> G_SHIFT
 
 
 def price(world: Any, way: Sequence[Any]) -> int:

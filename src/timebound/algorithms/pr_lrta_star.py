@@ -141,7 +141,7 @@ def _decide(agent, world, s, tick):
     if progress.stage == LOOK and not look.paused:
         progress.ticks = 0
         progress.moves = 0
-    if progress.sent >= 0 and _may_turn(agent):
+    if progress.sent >= 0 and _may_turn(agent, world):
         _turn(agent, world, Tick(np.int64(AT_ONCE), np.int64(0), tick.clock))
     if progress.stale or learner.lack != 0:
         return NEEDS_ROOM
@@ -191,16 +191,22 @@ def _retarget(agent, world, s, goal, tick):
     if progress.era == 0x7FFFFFFF:
         return False
     progress.sent = goal
-    if _may_turn(agent):
+    if _may_turn(agent, world):
         _turn(agent, world, tick)
     return True
 
 
 @inlined
-def _may_turn(agent):
+def _may_turn(agent, world):
     """Whether as many steps were made as the plan took ticks: what is left of it may be dropped."""
     progress = agent.progress[0]
-    return progress.moves >= progress.ticks
+    return _knows_regions(agent, world) and progress.moves >= progress.ticks
+
+
+@inlined
+def _knows_regions(agent, world):
+    """Whether its regions are those of the world as it is: not after an edit; and after loading it may have none."""
+    return not agent.progress[0].stale and agent.learner[0].edits == edits(world)
 
 
 @inlined
@@ -226,7 +232,7 @@ def _turn(agent, world, tick):
 @displaced.on(PathRefinement)
 def _displaced(agent, world, s):
     progress = agent.progress[0]
-    if progress.stale or agent.region[at(s)] != progress.origin:
+    if not _knows_regions(agent, world) or agent.region[at(s)] != progress.origin:
         _plan_anew(agent)
     elif progress.stage != LOOK:  # the region to go to is the same, the steps are not
         progress.stage = BEGIN
@@ -486,6 +492,8 @@ class PrLrtaPlanner(AgentCenteredPlanner):
             none = np.zeros(1, np.int32)
             self._regions = Regions(found, nowhere(), level, none, np.zeros(1, np.int64), none)
         super().__setstate__(saved)
+        if not current or found is None:
+            self.state.progress["stale"] = 1
 
     def _of_others(self) -> dict[str, Any]:
         """What belongs to the level, and to the database; and room for A* that was given back."""

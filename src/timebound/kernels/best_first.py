@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import at, generic, inlined, lowest_bit, now_ns, prefetch
+from .jit import at, generic, inlined, lowest_bit, now_ns
 from .layout import (
     CLOSED,
     COLS,
@@ -38,8 +38,23 @@ from .layout import (
     WEIGHT_SHIFT,
 )
 from .memory import lacks_room
-from .queues import clear, foresee_top, likely_next, pop, push, resume, settle, suspend, top
-from .tables import around, beside, foresee_expansions, intern, parent_of, renew, state_of, word_of, write
+from .queues import clear, foresee_top, foreseen, likely_next, pop, push, resume, settle, suspend, top
+from .tables import (
+    around,
+    beside,
+    count_room,
+    foresee_around,
+    foresee_expansions,
+    foresee_slot,
+    intern,
+    parent_of,
+    renew,
+    set_word,
+    state_of,
+    word_at,
+    word_of,
+    write,
+)
 from .telling import BEGUN, EXPANDED, GENERATED, tell
 from .ticks import stride, tired
 from .views import (
@@ -71,7 +86,6 @@ __all__ = [
     "open_in_turn",
     "parent",
     "seen",
-    "word_at",
 ]
 
 # Entries that a slice may skip for each expansion it may make. Stale entries cost little, but a tick must be bounded.
@@ -120,6 +134,7 @@ def begin(world, table, queue, search, counts, start, goal):
     h = estimate(world, aim(world, goal), start, locate(world, start))
     key = (search.h_weight * h) >> (world.shift + WEIGHT_SHIFT)
     cursor = clear(queue)
+    count_room(table)
     if lacks_room(queue, 1, cursor, key):
         return GROW
     top_word = renew(table)
@@ -155,6 +170,7 @@ def advance(world, table, queue, search, counts, tick):
     if not search.paused:
         search.skips = _SKIPS * min(tick.limit, 1 << 40) + _SKIPS
     search.paused = 0
+    count_room(table)
     while True:
         left = last - counts.expanded
         if deadline > 0:
@@ -207,7 +223,7 @@ def _expand(world, table, queue, search, counts, limit):
             break
         slot, cursor = pop(queue, cursor)
         # What is on top now is likely to be popped next; its word can be on its way meanwhile.
-        prefetch(table.words, likely_next(queue, cursor))
+        foresee_slot(table, likely_next(queue, cursor))
         word = word_at(table, slot)
         if word & CLOSED:
             skips -= 1
@@ -219,7 +235,7 @@ def _expand(world, table, queue, search, counts, limit):
             skips -= 1
             cursor = push(queue, cursor, key + 1, slot)
             continue
-        table.words[at(slot)] = word | CLOSED
+        set_word(table, slot, word | CLOSED)
         expanded += 1
         tell(world, EXPANDED, s, -1, g, -1)
         for block in range(0, degree(world, s), _BLOCK):
@@ -256,11 +272,15 @@ def _expand(world, table, queue, search, counts, limit):
 @inlined
 def foresee_search(world, table, queue, ahead):
     """Tell the processor what the next expansions will read; see ``loop.foresee_tables``."""
-    slot = foresee_top(queue, ahead)
-    if slot >= 0:
-        foresee_expansions(table, slot, ahead)
-        if ahead == 1:
+    for k in range(foresee_top(queue, ahead)):
+        slot = foreseen(queue, k, ahead)
+        if ahead == 2:
+            foresee_slot(table, slot)
+        else:
+            foresee_around(table, slot)
             foresee_state(world, state_of(table, slot))
+        if k == 0:
+            foresee_expansions(table, slot, ahead)
 
 
 @inlined
@@ -333,11 +353,6 @@ def cost_so_far(table, search, slot):
 def seen(table, search, s):
     """Whether the search has reached state ``s``."""
     return word_of(table, s) >= _least_word(search.top)
-
-
-@inlined
-def word_at(table, slot):
-    return table.words[at(slot)]
 
 
 @inlined

@@ -15,6 +15,7 @@ __all__ = [
     "fetch_and_add",
     "foresee",
     "foresee_arrays",
+    "foresee_row",
     "give_way",
     "let_go",
     "load",
@@ -57,8 +58,12 @@ def load(kind: Any, rows: np.ndarray, row: int) -> Any:
     return rows[row, 0][0]
 
 
-def foresee(array: np.ndarray, row: int) -> None:
-    """Tell the processor that ``array[row]``, a record or a row of a shelf, will be read soon."""
+def foresee(records: np.ndarray, k: int) -> None:
+    """Tell the processor that a record will be read soon."""
+
+
+def foresee_row(kind: Any, rows: np.ndarray, row: int) -> None:
+    """Tell the processor that the value in a row of a shelf will be loaded soon."""
 
 
 def foresee_arrays(kind: Any, rows: np.ndarray, row: int) -> None:

@@ -26,7 +26,19 @@ from typing import Any
 
 import numpy as np
 
-from .jit import CACHE_LINE, at, busy_ns, fetch_and_add, foresee, foresee_arrays, generic, inlined, kernel, now_ns
+from .jit import (
+    CACHE_LINE,
+    at,
+    busy_ns,
+    fetch_and_add,
+    foresee,
+    foresee_arrays,
+    foresee_row,
+    generic,
+    inlined,
+    kernel,
+    now_ns,
+)
 from .native import Kind, Shelf, entrance, kind_of, load
 from .paths import add_exactly
 from .telling import BACK, MOVED, mark_tick, tell
@@ -370,7 +382,7 @@ def _foresee_turns(world, kind, rows, seats, episodes, order, place, first, last
     if place + _ROWS_AHEAD < last:  # and not before the first
         k = order[at(place + _ROWS_AHEAD)]
         foresee(episodes, k)
-        foresee(rows, seats[at(k)])
+        foresee_row(kind, rows, seats[at(k)])
     if first <= place + _ARRAYS_AHEAD < last:
         k = order[at(place + _ARRAYS_AHEAD)]
         if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing

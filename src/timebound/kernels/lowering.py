@@ -24,6 +24,7 @@ from .instructions import (
     fetch_and_add,
     foresee,
     foresee_arrays,
+    foresee_row,
     give_way,
     let_go,
     load,
@@ -104,11 +105,24 @@ def _type_of_foresee(context: Any) -> Callable[..., Any]:
 
 @lower_builtin(foresee, types.Array, types.Integer)
 def _emit_foresee(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    of = signature.args[0]
-    size = 5 * CACHE_LINE  # how wide a row is, is not known here
-    if of.ndim == 1:  # of a long record what matters comes first
-        size = min(context.get_abi_sizeof(context.get_data_type(of.dtype)), 3 * CACHE_LINE)
+    # Of a long record what matters comes first.
+    size = min(context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype)), 3 * CACHE_LINE)
     _emit_hints(builder, _begin_of_row(context, builder, signature.args, args), size)
+    return context.get_dummy_value()
+
+
+@type_callable(foresee_row)
+def _type_of_foresee_row(context: Any) -> Callable[..., Any]:
+    return lambda kind, rows, row: types.void
+
+
+@lower_builtin(foresee_row, types.TypeRef, types.Array, types.Integer)
+def _emit_foresee_row(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def words(of: Any) -> int:
+        return sum(map(words, of)) if isinstance(of, types.BaseTuple) else 1 + getattr(of, "ndim", 0)
+
+    size = min(8 * words(signature.args[0].instance_type), 8 * CACHE_LINE)
+    _emit_hints(builder, _begin_of_row(context, builder, signature.args[1:], args[1:]), size)
     return context.get_dummy_value()
 
 

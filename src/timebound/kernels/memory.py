@@ -14,7 +14,7 @@ import math
 import mmap
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -22,10 +22,24 @@ import numpy as np
 
 from .jit import CACHE_LINE, generic
 
-__all__ = ["NOTHING", "Index", "Neighbours", "Part", "Piece", "Room", "in_lines", "lacks_room", "reserved", "zeros"]
+__all__ = [
+    "HUGE",
+    "NOTHING",
+    "Index",
+    "Neighbours",
+    "Part",
+    "Piece",
+    "Room",
+    "again",
+    "gathered",
+    "in_lines",
+    "lacks_room",
+    "reserved",
+    "zeros",
+]
 
 _SMALL = 1 << 15  # bytes; below this nobody would use a page of its own
-_HUGE = 1 << 21  # bytes of a huge page
+HUGE = 1 << 21  # bytes of a huge page
 _POPULATE = getattr(mmap, "MADV_POPULATE_WRITE", 23 if sys.platform == "linux" else -1)
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
@@ -42,7 +56,7 @@ class Part(NamedTuple):
         return (math.prod(self.shape) if isinstance(self.shape, tuple) else self.shape) * np.dtype(self.dtype).itemsize
 
 
-_TINY = 4608  # bytes; what is larger is not touched whole in a tick
+_TINY = 8192  # bytes; what is larger is not touched whole in a tick
 _CHUNK = 1 << 16  # bytes of the first piece; each is as large as all before it, up to
 _MOST_CHUNK = 1 << 22
 
@@ -62,13 +76,14 @@ class Neighbours:
     True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, store: Any = None) -> None:
         self._chunk = np.zeros(0, np.uint8)
         self._used = self._whole = 0
+        self.store = store  # what else they have in common: see ``gathered``
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Arrays are saved by who has them."""
-        return Neighbours, ()
+        return Neighbours, (self.store,)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -88,6 +103,18 @@ class Neighbours:
             self._whole += len(self._chunk)
         begin, self._used = self._used, self._used + size
         return np.ndarray(shape, dtype, self._chunk, begin)
+
+    def common_store(self, make: Callable[[], Any]) -> Any:
+        """The store that all of them share, made when it is first asked for."""
+        if self.store is None:
+            self.store = make()
+        return self.store
+
+
+def gathered(make: Callable[[], Any]) -> Any:
+    """The store of those whose arrays this thread makes side by side, if it does; see ``Neighbours.together``."""
+    wanted = getattr(_here, "open", None)
+    return None if wanted is None else wanted.common_store(make)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
@@ -117,13 +144,13 @@ def in_lines(rows: int, width: int) -> np.ndarray:
 
 def _huge_pages(size: int) -> np.ndarray:
     """So many bytes, zero; in pages as large as the system has them, where it is asked and knows how."""
-    if size < _HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+    if size < HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(size, np.uint8)
-    pages = mmap.mmap(-1, size + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with suppress(OSError):  # a system that has none
         pages.madvise(mmap.MADV_HUGEPAGE)
     whole = np.frombuffer(pages, np.uint8)
-    begin = -whole.ctypes.data % _HUGE
+    begin = -whole.ctypes.data % HUGE
     return whole[begin : begin + size]
 
 
@@ -161,6 +188,14 @@ def reserved(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
     return zeros(shape, dtype) if pages is None else np.ndarray(shape, dtype, pages)
 
 
+def again(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """The same memory as numbers of another type; it is saved as a part of the same piece."""
+    count = array.nbytes // np.dtype(dtype).itemsize
+    if isinstance(array.base, _Pages):
+        return np.ndarray(count, dtype, array.base, array.base.place_of(array))
+    return array.view(dtype)
+
+
 class Room:
     """Arrays of zeros as ``reserved`` makes them, side by side in one piece of memory.
 
@@ -182,10 +217,11 @@ class Room:
         """Without what the arrays hold: whoever uses them knows what is in use."""
         return {**self.__dict__, "arrays": [Piece(array, NOTHING) for array in self.arrays]}
 
-    def touch(self, number: int, first: int, size: int) -> None:
+    def touch(self, number: int, first: int, size: int, huge: bool = False) -> None:
         """Take memory for so many bytes of an array, by its number, now, and not when they are first used.
 
-        The system takes microseconds for each page, which is longer than a tick of many an agent.
+        The system takes microseconds for each page, which is longer than a tick of many an agent. ``huge``: in pages as
+        large as it has them, for all of it will be used.
         """
         begin, end = self._begins[number], self._begins[number + 1]
         low = max(begin, begin + first) // mmap.PAGESIZE * mmap.PAGESIZE
@@ -193,20 +229,24 @@ class Room:
         pages = self._pages
         if pages is None or low >= min(high, len(pages)):
             return
+        if huge and hasattr(mmap, "MADV_HUGEPAGE"):
+            with suppress(OSError):  # a system that has none
+                pages.madvise(mmap.MADV_HUGEPAGE, low, min(high, len(pages)) - low)
         try:
             pages.madvise(_POPULATE, low, min(high, len(pages)) - low)
         except (OSError, ValueError):  # an older system, or another one
             for place in range(low, min(high, len(pages)), mmap.PAGESIZE):
                 pages[place] = pages[place]
 
-    def give_back(self, kept: Sequence[int]) -> None:
-        """Give memory back to the system, but for so many bytes from the beginning of each array; the rest is zero.
+    def give_back(self, kept: Mapping[int, int]) -> None:
+        """Give memory of arrays, by their numbers, back to the system, but for so many bytes; the rest is zero.
 
         Only whole pages can be given back, so a little more may be kept.
         """
         if self._pages is None:
             return
-        for begin, end, size in zip(self._begins[:-1], self._begins[1:], kept, strict=True):
+        for number, size in kept.items():
+            begin, end = self._begins[number : number + 2]
             first = -(-(begin + size) // mmap.PAGESIZE) * mmap.PAGESIZE
             last = end // mmap.PAGESIZE * mmap.PAGESIZE
             if first < last:

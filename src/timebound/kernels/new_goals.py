@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .best_first import cost_so_far, seen, word_at
+from .best_first import cost_so_far, seen
 from .jit import inlined, now_ns
 from .layout import (
     CLOSED,
@@ -34,8 +34,8 @@ from .layout import (
     WEIGHT_SHIFT,
 )
 from .memory import lacks_room
-from .queues import leave, link, loosen, places, push, resume, slot_in, strike, suspend, tidy
-from .tables import intern, state_of, write
+from .queues import leave, link, loosen, place_from, places, push, resume, slot_in, strike, suspend, tidy
+from .tables import intern, state_of, word_at, write
 from .views import aim, degree, estimate, locate, successor
 
 __all__ = ["attach", "follow_goal", "join", "keep_course", "turn_to"]
@@ -212,7 +212,7 @@ def _sort(world, table, queue, search, until):
     cursor = resume(queue)
     status = RUNNING
     while search.sorting == KEYING and search.sorted < until:
-        k = search.place
+        k = place_from(queue, cursor, search.place)
         if k == places(queue, cursor):
             search.place = tidy(queue, cursor, 0, 0)  # some queues are in order now
             search.sorting = TIDYING if search.place < k else 0

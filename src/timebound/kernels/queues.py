@@ -1,4 +1,4 @@
-"""Open lists. Both kinds keep one order: least key first, among equal keys the newest first.
+"""Open lists: two kinds, a third is in ``bucket_pages.py``. All keep one order: least key first, of equals the newest.
 
 The key of a state is ``f >> shift``: f rounded down to the width of a bucket. The newest of equals is mostly the one
 with the larger g. Entries are never removed early: a search skips those whose state is closed by the time they come up.
@@ -28,10 +28,12 @@ __all__ = [
     "HeapQueue",
     "clear",
     "foresee_top",
+    "foreseen",
     "leave",
     "likely_next",
     "link",
     "loosen",
+    "place_from",
     "places",
     "pop",
     "push",
@@ -102,8 +104,13 @@ def likely_next(queue, cursor):
 def foresee_top(queue, ahead):
     """Tell the processor that the first entries will be read, and some put in; see ``loop.foresee_tables``.
 
-    Returns the slot that comes first once that is known (``ahead`` is 2 or less), else -1.
+    Returns for how many of them the slots are known (``foreseen``): none before ``ahead`` is 2 or less.
     """
+
+
+@generic
+def foreseen(queue, k, ahead):
+    """The slot of one of the first entries, as ``foresee_top`` has counted them; the first of all has number 0."""
 
 
 @generic
@@ -118,7 +125,17 @@ def loosen(queue, cursor):
 
 @generic
 def places(queue, cursor):
-    """How many places there are; some of them may be empty."""
+    """The place after the last; some of them may be empty."""
+
+
+@generic
+def place_from(queue, cursor, k):
+    """The place ``k``, if there is one, else the next. Places are gone through from 0 on, to the one after the last."""
+
+
+@place_from.otherwise
+def _every_place(queue, cursor, k):
+    return k
 
 
 @generic
@@ -206,23 +223,25 @@ def _next_in_bucket(queue, cursor):
 def _foresee_bucket(queue, ahead):
     if ahead == 5:
         prefetch(queue.saved, 0)
-        return np.int64(-1)
+        return np.int64(0)
     least, _, high, free, used = resume(queue)
     if least > high:
-        return np.int64(-1)
+        return np.int64(0)
     if ahead == 4:
         for line in range(-3, 3):
             prefetch(queue.heads, least + 16 * line)
         prefetch(queue.pool, used)
         prefetch(queue.pool, free if free != _NONE else used)
-        return np.int64(-1)
+        return np.int64(0)
     entry = np.int64(queue.heads[at(least)])
-    if entry == _NONE:
-        return np.int64(-1)
-    if ahead == 3:
+    if ahead == 3 and entry != _NONE:
         prefetch(queue.pool, entry)
-        return np.int64(-1)
-    return queue.pool[at(entry)] >> 32
+    return np.int64(ahead <= 2 and entry != _NONE)
+
+
+@foreseen.on(BucketQueue)
+def _foreseen_bucket(queue, k, ahead):
+    return queue.pool[at(queue.heads[at(queue.saved[0])])] >> 32
 
 
 @foresee_top.on(HeapQueue)
@@ -231,8 +250,11 @@ def _foresee_heap(queue, ahead):
         prefetch(queue.saved, 0)
         prefetch(queue.keys, 0)
         prefetch(queue.items, 0)
-    if ahead > 2 or queue.saved[1] == 0:
-        return np.int64(-1)
+    return np.int64(ahead <= 2 and queue.saved[1] > 0)
+
+
+@foreseen.on(HeapQueue)
+def _foreseen_heap(queue, k, ahead):
     return queue.items[0] & _NONE
 
 

@@ -1,8 +1,9 @@
 """Node tables: what a search knows of each state, as one packed word (see ``layout``).
 
 A table numbers the states it holds by *slots*: the places of their words. For a dense table the slot is the state
-itself, for a hashed one the order of arrival; tables of blocks and of pages take neighbouring states together, in the
-order of first touch. Of all but dense ones only what a search touched takes memory, whatever the size of the world.
+itself, for a hashed one the order of arrival; tables of pages, and of blocks (``blocks.py``), take neighbouring states
+together, in the order of first touch. Of all but dense ones only what a search touched takes memory, whatever the size
+of the world.
 """
 
 from __future__ import annotations
@@ -20,48 +21,43 @@ from .saving import NOTHING, filled, keeps
 from .views import GraphView, GridView, PuzzleView, TerrainView
 
 __all__ = [
-    "BlockTable",
     "DenseTable",
     "HashedTable",
     "LinkedTable",
     "PagedTable",
     "around",
     "beside",
-    "block_parts",
+    "count_room",
     "enlarged_hashed",
     "exchanged",
+    "foresee_around",
     "foresee_expansions",
     "foresee_slot",
     "hashed",
     "intern",
     "load_growth",
-    "new_blocks",
     "new_hashed",
     "new_paged",
     "page_parts",
     "parent_of",
-    "place_of_block",
     "renew",
+    "set_word",
     "state_of",
+    "word_at",
     "word_of",
     "worn_out",
     "write",
 ]
 
 
-PAGE_BITS = 6  # 64 neighbouring states share a page, or a block of 8 x 8
+PAGE_BITS = 6  # 64 neighbouring states share a page
 _ON_PAGE = (1 << PAGE_BITS) - 1
 _DIRECT_FROM = 1 << 11  # slots; a copy of fewer takes a small part of a tick
 
 # Tables with an index begin every state anew, so searches need be told apart only there, where there is more room for
 # their numbers than in a word; and all have the same word for g = 0.
 INDEX_STAMPS = (1 << 31) - 1
-_TOP_WORD = (1 << STAMP_SHIFT) + (G_MAX << G_SHIFT)
-
-_LINK_BITS = 4  # numbers that are kept of each block, as a power of two
-_HERE = 5  # the block itself, in the middle of its links
-_FIRST_STATE = 3
-_TILE_BITS = 10  # places of 32 x 32 blocks lie together: 4096 bytes
+TOP_WORD = (1 << STAMP_SHIFT) + (G_MAX << G_SHIFT)
 
 
 class DenseTable(NamedTuple):
@@ -77,26 +73,6 @@ class LinkedTable(NamedTuple):
     words: np.ndarray  # int64[states]
     parents: np.ndarray  # int32[states]
     stamp: np.ndarray  # int64[1]
-
-
-class BlockTable(NamedTuple):
-    """As DenseTable, in blocks of 8 x 8 cells that are taken in the order of first touch; a slot is a place in a block.
-
-    So memory follows what the search touched. Block 0 stays empty: it stands for every block that was not touched.
-    Each block knows those around it, so the words around a cell are found without a question or a search.
-
-    The index needs no stamps, and is never wiped: what it says holds only if the block in use there says the same.
-    """
-
-    words: np.ndarray  # int64[blocks << PAGE_BITS], row by row
-    links: np.ndarray  # int32[blocks << _LINK_BITS]: first slots of the blocks around, 3 x 3 in rows of four; see above
-    places: np.ndarray  # int32[tiles << _TILE_BITS]: the first slot of each block of the map, or anything
-    used: np.ndarray  # int64[2]: the blocks in use, and the most that were before
-    width: int  # cells in a padded row
-    inverse: float  # 1 / width
-    rows: int  # of blocks
-    cols: int
-    tiles: int  # in a row of them
 
 
 class PagedTable(NamedTuple):
@@ -125,20 +101,6 @@ class HashedTable(NamedTuple):
     places: np.ndarray  # int64[a power of two, at least twice the capacity, or states]: stamp << 32 | slot
     stamp: np.ndarray  # int64[2]: the current search, and how many slots it uses
     direct: bool
-
-
-def block_parts(states: int, width: int) -> tuple[Part, ...]:
-    """The arrays of a table for a grid of so many cells, in padded rows of ``width``, with room for all of them."""
-    rows, cols = (states // width + 7) >> 3, (width + 7) >> 3
-    blocks, tiles = rows * cols + 1, ((rows + 31) >> 5) * ((cols + 31) >> 5)
-    return Part(blocks << PAGE_BITS), Part(blocks << _LINK_BITS, np.int32), Part(tiles << _TILE_BITS, np.int32)
-
-
-def new_blocks(states: int, width: int, arrays: Sequence[np.ndarray] = ()) -> BlockTable:
-    """An empty table for a grid, in the ``arrays`` that are given for its parts, or in new ones."""
-    words, links, places = arrays or (reserved(*part) for part in block_parts(states, width))
-    rows, cols = (states // width + 7) >> 3, (width + 7) >> 3
-    return BlockTable(words, links, places, zeros(2), width, 1.0 / width, rows, cols, (cols + 31) >> 5)
 
 
 def page_parts(states: int) -> tuple[Part, ...]:
@@ -215,6 +177,26 @@ def foresee_expansions(table, slot, ahead):
 
 
 @generic
+def foresee_around(table, slot):
+    """The same for the states around it, of which some lie in other lines; what ``foresee_slot`` asked for is there."""
+
+
+@foresee_around.otherwise
+def _nothing_around(table, slot):
+    pass
+
+
+@generic
+def count_room(table):
+    """See how much room there is, before a search begins or goes on; ``lacks_room`` then goes by that."""
+
+
+@count_room.otherwise
+def _room_as_it_was(table):
+    pass
+
+
+@generic
 def renew(table):
     """Forget everything, in constant time, and return the word of a state with g = 0 in the new search.
 
@@ -226,6 +208,16 @@ def renew(table):
 @generic
 def word_of(table, s):
     """The word of state ``s``; smaller than any word of this search if the search has not seen it."""
+
+
+@generic
+def word_at(table, slot):
+    """The word in a slot."""
+
+
+@generic
+def set_word(table, slot, word):
+    """Set the word in a slot; its parent stays what it is."""
 
 
 @generic
@@ -273,7 +265,7 @@ def _next_search(stamp):
     """Count one search more. Returns the word of a state with g = 0 in it; 0 if the numbers have run out."""
     number = min(stamp[0], INDEX_STAMPS) + 1
     stamp[0] = number
-    return np.int64(_TOP_WORD if number <= INDEX_STAMPS else 0)
+    return np.int64(TOP_WORD if number <= INDEX_STAMPS else 0)
 
 
 @inlined
@@ -283,16 +275,20 @@ def _use_none(used):
     used[0] = 1
 
 
-@renew.on(BlockTable)
-def _renew_blocks(table):
-    _use_none(table.used)
-    return np.int64(_TOP_WORD)
-
-
 @renew.on(PagedTable)
 def _renew_pages(table):
     _use_none(table.used)
     return _next_search(table.stamp)
+
+
+@word_at.otherwise
+def _word_at(table, slot):
+    return table.words[at(slot)]
+
+
+@set_word.otherwise
+def _set_word(table, slot, word):
+    table.words[at(slot)] = word
 
 
 @word_of.on(DenseTable, LinkedTable)
@@ -330,178 +326,9 @@ def _dense_beside(table, slot, rows, cols, width):
     return slot + rows * width + cols
 
 
-# --- blocks ----------------------------------------------------------------------------------------------------------
-
-
-@inlined
-def _links_of(slot):
-    """Where the links of a slot's block begin."""
-    return slot >> PAGE_BITS << _LINK_BITS
-
-
-@inlined
-def _block_place(table, row, col):
-    """Where in the index a block of the map is."""
-    return (((row >> 5) * table.tiles + (col >> 5)) << _TILE_BITS) + ((row & 31) << 5) + (col & 31)
-
-
-def place_of_block(table: BlockTable, s: int) -> int:
-    """Where in the index the block of a state is."""
-    return int(_places_of_blocks(table, np.array([s]))[0])
-
-
-def _places_of_blocks(table: BlockTable, states: np.ndarray) -> np.ndarray:
-    """As ``_block_place``, without compiled code."""
-    rows, cols = np.divmod(states.astype(np.int64), table.width)
-    rows, cols = rows >> 3, cols >> 3
-    places = (((rows >> 5) * table.tiles + (cols >> 5)) << _TILE_BITS) + ((rows & 31) << 5) + (cols & 31)
-    return np.asarray(places)
-
-
-@inlined
-def _first_state(table, row, col):
-    """The state of the first cell in a block of the map."""
-    return (row << 3) * table.width + (col << 3)
-
-
-@inlined
-def _block_at(table, row, col):
-    """The first slot of a block of the map; 0 if it was not touched in this search, or lies outside."""
-    if row < 0 or col < 0 or row >= table.rows or col >= table.cols:
-        return np.int64(0)
-    first = np.int64(table.places[at(_block_place(table, row, col))])
-    if first >> PAGE_BITS >= table.used[0]:
-        return np.int64(0)
-    there = table.links[at(_links_of(first) + _FIRST_STATE)]
-    return first if there == _first_state(table, row, col) else np.int64(0)
-
-
-@kernel
-def _new_block(table, row, col):
-    """Take an empty block for a place of the map that has none, and join it to those around. Returns its first slot."""
-    block = table.used[0]
-    table.used[0] = block + 1
-    first = block << PAGE_BITS
-    links = table.links
-    links[at((block << _LINK_BITS) + _FIRST_STATE)] = _first_state(table, row, col)
-    table.places[at(_block_place(table, row, col))] = first
-    for k in range(first, first + (1 << PAGE_BITS)):
-        table.words[at(k)] = 0
-    for rows in range(-1, 2):
-        for cols in range(-1, 2):
-            way = (rows << 2) + cols
-            other = _block_at(table, row + rows, col + cols)
-            links[at((block << _LINK_BITS) + _HERE + way)] = other
-            if other > 0:
-                links[at(_links_of(other) + _HERE - way)] = first
-    return first
-
-
-@intern.on(BlockTable)
-def _block_intern(table, s):
-    row = np.int64((s + 0.5) * table.inverse)
-    col = s - row * table.width
-    first = _block_at(table, row >> 3, col >> 3)
-    if first == 0:
-        first = _new_block(table, row >> 3, col >> 3)
-    return first + ((row & 7) << 3) + (col & 7)
-
-
-@state_of.on(BlockTable)
-def _block_state(table, slot):
-    first = np.int64(table.links[at(_links_of(slot) + _FIRST_STATE)])
-    return first + ((slot >> 3) & 7) * table.width + (slot & 7)
-
-
-@word_of.on(BlockTable)
-def _block_word(table, s):
-    row = np.int64((s + 0.5) * table.inverse)
-    col = s - row * table.width
-    return table.words[at(_block_at(table, row >> 3, col >> 3) + ((row & 7) << 3) + (col & 7))]
-
-
-@around.on(BlockTable)
-def _block_around(table, slot, width):
-    words = table.words
-    links = table.links
-    here = _links_of(slot) + _HERE
-    row = slot & 0b111000
-    col = slot & 7
-    # To the block above from its first row, else to the cell's own; no branch, for none could be foretold.
-    above = here - 4 + ((row + 0b111000) >> 6 << 2)
-    below = here + ((row + 8) >> 6 << 2)
-    left = ((col + 7) >> 3) - 1
-    right = (col + 1) >> 3
-    row_above = (row - 8) & 0b111000
-    row_below = (row + 8) & 0b111000
-    col_left = (col - 1) & 7
-    col_right = (col + 1) & 7
-    return (
-        words[at(links[at(above)] + row_above + col)],
-        words[at(links[at(here + right)] + row + col_right)],
-        words[at(links[at(below)] + row_below + col)],
-        words[at(links[at(here + left)] + row + col_left)],
-        words[at(links[at(above + right)] + row_above + col_right)],
-        words[at(links[at(above + left)] + row_above + col_left)],
-        words[at(links[at(below + right)] + row_below + col_right)],
-        words[at(links[at(below + left)] + row_below + col_left)],
-    )
-
-
-@beside.on(BlockTable)
-def _block_beside(table, slot, rows, cols, width):
-    row = ((slot >> 3) & 7) + rows
-    col = (slot & 7) + cols
-    way = (row >> 3 << 2) + (col >> 3)
-    first = np.int64(table.links[at(_links_of(slot) + _HERE + way)])
-    if first == 0:
-        first = _beside_block(table, slot, row >> 3, col >> 3)
-    return first + ((row & 7) << 3) + (col & 7)
-
-
-@inlined
-def _beside_block(table, slot, rows, cols):
-    """A new block beside that of a slot."""
-    s = state_of(table, slot)
-    row = np.int64((s + 0.5) * table.inverse)
-    return _new_block(table, (row >> 3) + rows, ((s - row * table.width) >> 3) + cols)
-
-
-@foresee_slot.on(BlockTable)
-def _foresee_block(table, slot):
-    prefetch(table.links, _links_of(slot))
-    prefetch(table.words, slot)
-
-
 @foresee_slot.otherwise
 def _foresee_word(table, slot):
     prefetch(table.words, slot)
-
-
-@foresee_expansions.on(BlockTable)
-def _foresee_blocks(table, slot, ahead):
-    if ahead == 2:
-        prefetch(table.links, _links_of(slot))
-        first = slot >> PAGE_BITS << PAGE_BITS
-        fresh = table.used[0]  # which will be the next to be taken
-        prefetch(table.links, fresh << _LINK_BITS)
-        for k in range(8):
-            prefetch(table.words, first + (k << 3))
-            prefetch(table.words, (fresh << PAGE_BITS) + (k << 3))
-    else:
-        # Of the blocks around, those that the slot is nearer to.
-        here = _links_of(slot) + _HERE
-        side = -1 if slot & 7 < 4 else 1
-        way = -4 if slot & 0b111000 < 0b100000 else 4
-        half = 0b100000 if way < 0 else 0
-        beside = np.int64(table.links[at(here + side)])
-        above = np.int64(table.links[at(here + way)]) + half
-        across = np.int64(table.links[at(here + way + side)]) + half
-        for k in range(4):
-            prefetch(table.words, beside + (k << 3))
-            prefetch(table.words, beside + 0b100000 + (k << 3))
-            prefetch(table.words, above + (k << 3))
-            prefetch(table.words, across + (k << 3))
 
 
 @foresee_expansions.otherwise
@@ -542,12 +369,12 @@ def _paged_state(table, slot):
     return (np.int64(table.owners[at(slot >> PAGE_BITS)]) << PAGE_BITS) + (slot & _ON_PAGE)
 
 
-@lacks_room.on(DenseTable, LinkedTable, BlockTable, PagedTable)
+@lacks_room.on(DenseTable, LinkedTable, PagedTable)
 def _room_for_all(table, more):
     return False
 
 
-@write.on(DenseTable, BlockTable)
+@write.on(DenseTable)
 def _dense_write(table, slot, word, parent):
     table.words[at(slot)] = word
 
@@ -560,7 +387,7 @@ def _linked_write(table, slot, word, parent):
 
 @parent_of.on(GridView, TerrainView)
 def _grid_parent(world, table, slot):
-    i = at(table.words[at(slot)] & DIRECTION_MASK)
+    i = at(word_at(table, slot) & DIRECTION_MASK)
     return beside(table, slot, -ROWS[i], -COLS[i], world.width)
 
 
@@ -640,12 +467,8 @@ def _nothing(table: Any) -> Any:
     return NOTHING
 
 
-def _in_blocks(table: Any) -> Any:
+def _in_words(table: Any) -> Any:
     return filled(table.words, int(table.used[0]) << PAGE_BITS)
-
-
-def _in_links(table: BlockTable) -> Any:
-    return np.s_[: int(table.used[0]) << _LINK_BITS]
 
 
 def _in_pages(table: PagedTable) -> Any:
@@ -660,12 +483,6 @@ def _of_this_search(table: Any) -> Any:
     """Where a dense table has words that count. Takes a look at all of them."""
     number = int(table.stamp[0])
     return np.flatnonzero(table.words >> STAMP_SHIFT == number) if number else NOTHING
-
-
-def _place_blocks(table: BlockTable) -> None:
-    """Fill in the index: each block knows which it is."""
-    blocks = np.arange(1, max(1, int(table.used[0])))
-    table.places[_places_of_blocks(table, table.links[(blocks << _LINK_BITS) + _FIRST_STATE])] = blocks << PAGE_BITS
 
 
 def _place_pages(table: PagedTable) -> None:
@@ -683,6 +500,5 @@ def _place_slots(table: HashedTable) -> None:
 
 keeps(DenseTable, words=_of_this_search)
 keeps(LinkedTable, words=_of_this_search, parents=_of_this_search)
-keeps(BlockTable, _place_blocks, words=_in_blocks, links=_in_links, places=_nothing)
-keeps(PagedTable, _place_pages, words=_in_blocks, parents=_in_blocks, owners=_in_pages, places=_nothing)
+keeps(PagedTable, _place_pages, words=_in_words, parents=_in_words, owners=_in_pages, places=_nothing)
 keeps(HashedTable, _place_slots, words=_in_slots, parents=_in_slots, states=_in_slots, places=_nothing)

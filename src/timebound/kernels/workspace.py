@@ -6,25 +6,24 @@ from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
 
+from .blocks import BlockTable, new_blocks, pages_for_blocks
+from .bucket_pages import BucketPages, entries_in, new_bucket_pages, pages_for_buckets
 from .jit import COMPILED
-from .memory import NOTHING, Part, Piece, Room, reserved, zeros
+from .memory import NOTHING, Part, Piece, Room, gathered, reserved, zeros
 from .plain_records import by_attribute
 from .queues import BucketQueue, HeapQueue
+from .store import Store, forget
 from .tables import (
     PAGE_BITS,
-    BlockTable,
     DenseTable,
     HashedTable,
     LinkedTable,
     PagedTable,
-    block_parts,
     enlarged_hashed,
     exchanged,
-    new_blocks,
     new_hashed,
     new_paged,
     page_parts,
-    place_of_block,
     worn_out,
 )
 
@@ -33,6 +32,7 @@ __all__ = ["Pool", "Searchable", "Workspace", "book_of", "enlarged_at_front", "n
 _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
 _EMPTY = 0, 0, -1, 0, 0  # an open list with nothing in it
 _LONGEST = 2048  # places for a path to begin with, where the states of the world cannot be counted
+_FEW_PLACES = 512  # for one of many agents
 
 # Bytes that stay with a workspace in the pool: all these together, shared out among those that were made, but to each
 # at least so many.
@@ -106,26 +106,24 @@ class Workspace:
         n = world.states
         self.table: NamedTuple
         self.queue: NamedTuple
+        self._room: Room | None = None
+        self._store: Store | None = None
+        self.shared = False  # whether the store is a fleet's
+        saved = zeros(5)
+        if real_time and world.table == "dense":
+            self._in_a_store(world, saved)
+            return
         # More entries than states have not been seen; they are for what may come.
         entries = max(4096, n if real_time else n // 8)
-        saved = zeros(5)
         if real_time:
             queue = (Part(_KEYS, np.uint32), Part(entries)) if world.buckets else (Part(entries), Part(entries))
-            table: tuple[Part, ...] = ()
-            if world.table != "hashed":
-                table = page_parts(n) if world.table == "linked" else block_parts(n, world.view.width)
-            # No path has more states than the world, where they can be counted. It may lie in either half of its row.
-            self._room = Room([*table, *queue, Part((2, 2 * (n + 1) if table else _LONGEST))])
+            table = page_parts(n) if world.table == "linked" else ()
+            self._room = Room([*table, *queue, Part(_two_paths(n if table else 0))])
             self._pool.made += 1
             self._returns = 0
             *arrays, one, other, self.paths = self._room.arrays
             self.queue = BucketQueue(one, other, saved) if world.buckets else HeapQueue(one, other, saved)
-            if not table:
-                self.table = new_hashed(n)
-            elif world.table == "linked":
-                self.table = new_paged(n, arrays)
-            else:
-                self.table = new_blocks(n, world.view.width, arrays)
+            self.table = new_paged(n, arrays) if table else new_hashed(n)
             return
         if world.buckets:
             self.queue = BucketQueue(reserved(_KEYS, np.uint32), self._zeros(entries), saved)
@@ -138,6 +136,33 @@ class Workspace:
         else:
             self.table = DenseTable(np.zeros(n, np.int64), np.zeros(1, np.int64))
 
+    def _in_a_store(self, world: Searchable, saved: np.ndarray) -> None:
+        """Table and open list in pages of a store: of the fleet's, if it is one of its agents, or of its own."""
+        n, width = world.states, world.view.width
+        fleet = gathered(Store.for_fleet)
+        entries = () if world.buckets else (Part(max(4096, n)),) * 2
+        if fleet is not None:
+            self._store, self.shared = fleet, True
+            fleet.join()
+            self.paths = zeros((2, _FEW_PLACES))
+            if entries:
+                self._room = Room(entries)
+        else:
+            most = pages_for_blocks(n, width) + (pages_for_buckets(n, 4 * _KEYS) if world.buckets else 0)
+            self._room = Room([*Store.parts(most), *entries, Part(_two_paths(n))])
+            self._store, self.paths = Store(self._room), self._room.arrays[-1]
+            self._pool.made += 1
+            self._returns = 0
+        pages, self._notes = self._store.pages, self._store.notes()
+        self.table = new_blocks(n, width, pages, self._notes)
+        if world.buckets:
+            self.queue = new_bucket_pages(pages, self._notes)
+        else:
+            assert self._room is not None
+            keys, items = self._room.arrays[:2] if self.shared else self._room.arrays[3:5]
+            self.queue = HeapQueue(keys, items, saved)
+        self.queue.saved[:5] = _EMPTY
+
     def __getstate__(self) -> dict[str, Any]:
         """Paths are saved by whoever has them; the workspace only lends room for them."""
         state = {**self.__dict__}
@@ -148,7 +173,7 @@ class Workspace:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A workspace that is loaded or copied is one more of its pool, which began with none."""
         self.__dict__.update(state)
-        if self.real_time:
+        if self.real_time and not self.shared:
             self._pool.made += 1
 
     def _zeros(self, count: int, dtype: Any = np.int64) -> np.ndarray:
@@ -156,12 +181,14 @@ class Workspace:
 
     @classmethod
     def of(cls, world: Searchable, real_time: bool = False) -> Workspace:
-        """A workspace from the world's pool, or a new one."""
+        """A workspace from the world's pool, or a new one; where agents are gathered, one of their own."""
+        if real_time and world.table == "dense" and gathered(Store.for_fleet) is not None:
+            return cls(world, real_time)
         try:
             while True:
                 spare = world.spare.pop(-1 if real_time else 0)
                 # An edit of costs may have turned a world from buckets to heaps.
-                if isinstance(spare.queue, BucketQueue) != world.buckets:
+                if isinstance(spare.queue, HeapQueue) == world.buckets:
                     continue
                 if spare.real_time == real_time:
                     spare._forget()
@@ -173,24 +200,18 @@ class Workspace:
         return cls(world, real_time)
 
     def expect(self, start: int, key: int) -> None:
-        """Take memory for a search of some hundred expansions from ``start``, whose estimate has this key, before it.
-
-        Else the first ticks of an agent would wait for the system, page by page. Keys fall on the way to the goal, if
-        the estimate has a weight.
-        """
+        """A search will begin at ``start``, whose key is that: what its first ticks touch is there before them."""
         table, queue, room = self.table, self.queue, self._room
-        if isinstance(table, HashedTable) or self._pool.made > _MOST_TOUCHED:
+        if self._store is not None:
+            self._store.expect_agents()
+            return
+        if room is None or isinstance(table, HashedTable) or self._pool.made > _MOST_TOUCHED:
             return
         # In the order of the arrays: where in each, in bytes, and how much.
-        parts = [(0, _FIRST_WORDS), (0, _FIRST_WORDS >> 3)]
-        if isinstance(table, BlockTable):
-            parts += [(4 * place_of_block(table, start), 1)]
-        else:
-            parts = [parts[0], (0, _FIRST_WORDS >> 1), parts[1], (8 * (start >> PAGE_BITS), 1)]
+        words = (0, _FIRST_WORDS), (0, _FIRST_WORDS >> 1), (0, _FIRST_WORDS >> 3), (8 * (start >> PAGE_BITS), 1)
+        parts = [*words, (0, _FIRST_ENTRIES), (0, _FIRST_ENTRIES)]
         if isinstance(queue, BucketQueue):
-            parts += [(4 * key - 2 * _FIRST_ENTRIES, 3 * _FIRST_ENTRIES), (0, _FIRST_ENTRIES)]
-        else:
-            parts += [(0, _FIRST_ENTRIES), (0, _FIRST_ENTRIES)]
+            parts[len(words)] = 4 * key - 2 * _FIRST_ENTRIES, 3 * _FIRST_ENTRIES
         for number, (first, size) in enumerate(parts):
             room.touch(number, first, size)
         row = self.paths.nbytes // 2
@@ -200,37 +221,46 @@ class Workspace:
     def _forget(self) -> None:
         """Nothing that the last search has left is in use. An agent that has not begun would be saved with it."""
         table, queue = self.table, self.queue
-        if isinstance(table, (BlockTable, PagedTable)):
+        if self._store is not None:
+            self._store.clear()
+            forget(self._notes)
+        if isinstance(table, BlockTable):
+            table.used[:] = 0
+        elif isinstance(table, PagedTable):
             table.used[1] = max(table.used)
             table.used[0] = 0
         elif isinstance(table, HashedTable):
             table.stamp[1] = 0
         elif isinstance(table, (DenseTable, LinkedTable)):
             table.stamp[0] += 1
-        queue.saved[:] = _EMPTY
+        queue.saved[:5] = _EMPTY
 
     def release(self) -> None:
-        """Put the workspace back into the pool."""
-        if self.real_time:
+        """Put the workspace back into the pool; or into its store what it has of it."""
+        if self.shared:
+            assert self._store is not None
+            self._store.leave(self._notes)
+        elif self.real_time:
             self._rest()
             self._pool.append(self)
         else:
             self._pool.insert(0, self)
 
     def _rest(self) -> None:
-        """Give memory back to the system, if there is much of it: not every workspace shall hold what one once used.
-
-        Most of what an agent touched lies in the table, and of that most in its first array.
-        """
-        table = self.table
-        if not isinstance(table, (BlockTable, PagedTable)):
+        """Give memory back to the system, if there is much of it: not every workspace shall hold what one once used."""
+        table, room = self.table, self._room
+        if room is None or isinstance(table, HashedTable):
             return
         self._returns += 1
         kept = max(_KEPT_LEAST, _KEPT_TOGETHER // max(1, self._pool.made)) if self._returns % _NOTHING_KEPT else 0
-        if max(table.used) << (PAGE_BITS + 3) > kept:
+        # Nothing of it is needed: the next search begins with an empty table, and an empty open list.
+        if self._store is not None:
+            if self._store.bytes > kept:
+                room.give_back({0: kept, **dict.fromkeys(range(1, len(room.arrays)), 0)})
+        elif max(table.used) << (PAGE_BITS + 3) > kept:
             table.used[:] = 0
-            # Nothing of it is needed: the next search begins with an empty table, and an empty open list.
-            self._room.give_back([kept, kept >> 3, *([0] * (len(self._room.arrays) - 2))])
+            # Most of what an agent touched lies in the table, and of that most in its first array.
+            room.give_back({0: kept, 1: kept >> 3, **dict.fromkeys(range(2, len(room.arrays)), 0)})
 
     def enlarge(self) -> None:
         """Double the fullest array. A kernel that still lacks room asks again."""
@@ -249,6 +279,9 @@ class Workspace:
         elif isinstance(queue, BucketQueue):
             keys = slice(int(queue.saved[1]), int(queue.saved[2]) + 1)
             self.queue = queue._replace(heads=self._longer(queue.heads, 2 * len(queue.heads), keys))
+        else:  # nobody asks for more than a store has, unless it is a fleet's
+            assert self._store is not None
+            raise MemoryError(f"searches have filled the {self._store.bytes / 2**30:.1f} GB that they may use")
 
     def enlarged(self, table: NamedTuple, queue: NamedTuple) -> tuple[NamedTuple, NamedTuple]:
         """The table and the open list that a search uses, with more room; they are the workspace's own from now on.
@@ -268,5 +301,11 @@ class Workspace:
         """Bytes that ``states`` states take in the table, and the open-list entries in use."""
         table, queue = self.table, self.queue
         each = 36 if isinstance(table, HashedTable) else 12 if hasattr(table, "parents") else 8
-        entries = 8 * int(queue.saved[4]) if isinstance(queue, BucketQueue) else 16 * int(queue.saved[1])
-        return each * states + entries
+        if isinstance(queue, BucketPages):
+            return each * states + 8 * entries_in(queue)
+        return each * states + (8 * int(queue.saved[4]) if isinstance(queue, BucketQueue) else 16 * int(queue.saved[1]))
+
+
+def _two_paths(states: int) -> tuple[int, int]:
+    """The shape of room for two paths. None has more states than the world; it may lie in either half of its row."""
+    return 2, 2 * (states + 1) if states else _LONGEST
