@@ -15,6 +15,7 @@ from helpers import COMPILED, companion, points, skip_refused
 from test_registry import HOPELESS, WORLDS
 from timebound.algorithms import REGISTRY
 from timebound.fleet import _REST as REST
+from timebound.kernels import workspace
 from timebound.kernels.store import CHAINS, LOT, SIZE
 
 REAL_TIME = [name for name, algorithm in REGISTRY.items() if algorithm.real_time]
@@ -230,6 +231,29 @@ def test_pages_go_back_some_time_after_arrival() -> None:
         assert store.holders == 1
         taken.append(store.taken)
     assert taken[2] == taken[0] > 4
+
+
+def test_a_decision_that_wants_room_after_the_deadline_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on in the next frame, in which each may have less: what it has spent was its due all the same."""
+    monkeypatch.setattr(workspace, "_FEW_PLACES", 4)
+    world = tb.Grid(np.ones((9, 30), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_ms=50.0)
+    ids = fleet.add([(0, 0), (8, 0)], [(0, 29), (8, 29)])
+    fleet._share = 20.0
+    with monkeypatch.context() as patch:
+        patch.setattr(fleet, "_attend", lambda faults, deadline: [])  # as if the time were over
+        fleet.tick()
+    half_way = fleet._episodes["deciding"][ids].tolist()
+    assert half_way == [20, 20]
+    fleet._share = 1.0
+    monkeypatch.setattr(fleet_module, "_SLICE", 1.0)
+    before = fleet.stats.expansions
+    fleet.tick()
+    assert fleet.stats.expansions == before, "they have spent all, and need only room"
+    assert fleet.moved[ids].all()
+    while fleet.active:
+        fleet.tick()
+    assert [fleet.status(k) for k in ids] == ["reached", "reached"]
 
 
 def test_agents_of_a_fleet_never_share_a_page(monkeypatch: pytest.MonkeyPatch) -> None:

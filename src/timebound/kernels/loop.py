@@ -84,7 +84,7 @@ _EPISODE = np.dtype(
         ("cost_rest", np.float64),  # what rounding has taken from the sum so far
         ("pending", np.int64),  # moves still to be made before the next decision
         ("moves_per_decision", np.int64),  # at most
-        ("deciding", np.int64),  # 1 while a decision is under way (it may be interrupted to enlarge an array)
+        ("deciding", np.int64),  # while a decision is under way, what it may expand: it may be interrupted
         ("spent_before", np.int64),  # the count of expansions, learning apart, when the tick began
         ("deadline", np.int64),
         ("peak", np.int64),  # the most states in memory at the end of any tick
@@ -433,13 +433,13 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
         stepped_back = counts.back_moves
         step = length(world, s, route[plan[0]]) if episode.pending > 0 else -1.0
         if not episode.deciding:
-            episode.deciding = 1
+            episode.deciding = limit
             episode.spent_before = counts.expanded - counts.learning
             episode.deadline = now_ns(clock) + episode.time_limit if episode.time_limit > 0 else call.deadline
         if step < 0.0:
             # Nothing is committed, or what was committed has become impossible.
             episode.pending = 0
-            left = limit - (counts.expanded - counts.learning - episode.spent_before)
+            left = episode.deciding - (counts.expanded - counts.learning - episode.spent_before)
             ready = decide(algorithm, world, s, Tick(left, episode.deadline, clock))
             if ready == NEEDS_ROOM:
                 return GROW_ALGORITHM
@@ -457,9 +457,9 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
         spent[episode.ticks - episode.spent_from] = tick_spent
         episode.ticks += 1
         mark_tick(world, episode.ticks)
-        episode.deciding = 0
-        if tick_spent > limit:
+        if tick_spent > episode.deciding:
             episode.status = OVER_BUDGET
+        episode.deciding = 0
         if episode.status != ACTIVE:
             break
         if episode.pending == 0:
