@@ -70,7 +70,7 @@ _MARGIN, _LATE, _IN_TIME = 40_000.0, 20_000.0, 100.0
 # all would move in every tick, but astray; so they take turns. And what an agent holds must be fetched first.
 _SLICE = 32.0
 _MOST_WEIGHT = 1000
-_OF_A_CREW = ("views", "shelf", "rows", "run", "pace")  # not saved, but made anew; the next as well
+_OF_A_CREW = ("views", "shelf", "rows", "told", "run", "pace")  # not saved, but made anew; the next as well
 _OF_THE_PROCESS = (
     "_pool", "_tools", "_end", "_views", "_frame_book", "_turn_book", "_noted_book", "_edit_book", "_thread",
 )  # fmt: skip
@@ -79,6 +79,7 @@ _FINE = 20  # binary digits of credit
 _SHORT = 250_000.0  # nanoseconds of work that one thread does sooner than it could wake another
 _FRAME, _FRAME_AT = Struct("=4q"), 8 * place_in(loop.FRAME, "share")  # share, deadline, number, crew
 _STEPS = 2  # where ``run`` counts the moves of a tick
+_FIELDS = loop.EPISODE.names or ()
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ class _Crew:
     def _lay_out(self) -> None:
         """What kernels that serve a crew are told first."""
         self.rows = self.views.kind.token, self.shelf.kind.token, self.views.rows, self.shelf.rows
+        self.told: tuple[Any, ...] | None = None  # all that ``run`` was told last
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is on the shelves, for addresses are those of a process; as is the pace."""
@@ -403,14 +405,18 @@ class Fleet(Savable):
             self._specs.append((spec, database))
             self._crew_of.append(None)
         self._specs[k] = spec, database
-        episode = self._episodes[k : k + 1]
-        episode[:] = np.zeros(1, loop.EPISODE)
-        episode["position"], episode["goal"] = start, goal
-        episode["moves_per_decision"], episode["weight"] = 1, weight
-        episode["limit"] = min(self._most, self.frame_expansions or UNLIMITED)
-        episode["move_limit"] = UNLIMITED
-        episode["served"], episode["crew"] = self._number, -1
-        episode["status"] = loop.REACHED
+        fields = dict.fromkeys(_FIELDS, 0) | {
+            "position": start,
+            "goal": goal,
+            "status": loop.REACHED,
+            "moves_per_decision": 1,
+            "weight": weight,
+            "limit": min(self._most, self.frame_expansions or UNLIMITED),
+            "move_limit": UNLIMITED,
+            "served": self._number,
+            "crew": -1,
+        }
+        self._episodes[k] = tuple(fields.values())  # at once: field by field takes as long as all the rest
         self._points[k] = self._point(start)
         if self._units is not None:
             self._units.base[k] = self._units.priority[k] = _AHEAD * (weight - 1)
@@ -676,7 +682,7 @@ class Fleet(Savable):
         if self.world.goal_views:
             self._forget_goals()
         for crew in self._crews.values():
-            if crew.members != crew.active + crew.resting or crew.cursor:
+            if crew.cursor or crew.members != crew.active + crew.resting:
                 crew.close_ranks(self._episodes["crew"])
         if self._thread != threading.get_ident():
             self._thread = threading.get_ident()
@@ -828,11 +834,18 @@ class Fleet(Savable):
         turn = self._turn_book
         turn[0], turn[1] = first, last
         self._noted_book[0] = 0
+        if self._pool is None and order is crew.order:
+            # What it is told is the same in every tick, until something grows.
+            told = crew.told
+            if told is None or told[5] is not self._episodes or told[6] is not order:
+                clock, *diary = self._tools[0]
+                crew.told = told = (
+                    *crew.rows, self._seats, self._episodes, order, self._turn, *diary, self._points, self._moved,
+                    self._noted, clock, self._frame,
+                )  # fmt: skip
+            return crew.run(*told)
         who = *crew.rows, self._seats, self._episodes, order, self._turn
         seen = self._points, self._moved, self._noted
-        if self._pool is None:
-            clock, *diary = self._tools[0]
-            return int(crew.run(*who, *diary, *seen, clock, self._frame))
 
         def go(tools: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
             clock, *diary = tools

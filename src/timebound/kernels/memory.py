@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ class Part(NamedTuple):
     @property
     def size(self) -> int:
         """Its bytes."""
-        return (math.prod(self.shape) if isinstance(self.shape, tuple) else self.shape) * np.dtype(self.dtype).itemsize
+        return _size(self.shape, self.dtype)
 
 
 _TINY = 8192  # bytes; what is larger is not touched whole in a tick
@@ -96,8 +97,8 @@ class Neighbours:
             _here.open = before
 
     def take(self, shape: Any, dtype: Any, size: int) -> np.ndarray:
-        """An array of zeros."""
-        size = -(-size // 16) * 16
+        """An array of zeros, of so many bytes."""
+        size = (size + 15) & ~15
         if self._used + size > len(self._chunk):
             self._chunk, self._used = _huge_pages(min(max(self._whole, _CHUNK), _MOST_CHUNK)), 0
             self._whole += len(self._chunk)
@@ -121,10 +122,20 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
     """A small array of zeros, beside others of the same agent if someone wants them together (see ``Neighbours``)."""
     wanted = getattr(_here, "open", None)
     if wanted is not None:
-        size = Part(shape, dtype).size
+        size = _size(shape, dtype)
         if 0 < size <= _TINY:
             return wanted.take(shape, dtype, size)
     return np.zeros(shape, dtype)
+
+
+@cache
+def _item_size(dtype: Any) -> int:
+    return int(np.dtype(dtype).itemsize)
+
+
+def _size(shape: int | tuple[int, ...], dtype: Any) -> int:
+    """Bytes of an array. It is asked some twenty times for each agent of a fleet."""
+    return (math.prod(shape) if isinstance(shape, tuple) else shape) * _item_size(dtype)
 
 
 def in_lines(rows: int, width: int) -> np.ndarray:
@@ -184,7 +195,8 @@ def reserved(shape: int | tuple[int, ...], dtype: Any = np.int64) -> np.ndarray:
     >>> reserved((2, 1 << 20)).any()
     np.False_
     """
-    pages = _small_pages(Part(shape, dtype).size)
+    size = _size(shape, dtype)
+    pages = _small_pages(size) if size >= _SMALL else None
     return zeros(shape, dtype) if pages is None else np.ndarray(shape, dtype, pages)
 
 
