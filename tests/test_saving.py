@@ -259,7 +259,7 @@ def test_a_frame_in_milliseconds_goes_on() -> None:
     fleet = tb.Fleet(tb.Grid(np.ones((9, 9))), "tba*", frame_ms=5.0)
     fleet.add([(0, 0)], (8, 8))
     fleet.tick()
-    fleet._episodes["deadline"][0], fleet._episodes["deciding"][0] = 1 << 62, 1  # in the middle, by another clock
+    fleet._episodes["deadline"][0], fleet._episodes["deciding"][0] = 1 << 62, 1 << 60  # half-way, by another clock
     same = reloaded(fleet)
     assert same._episodes["deadline"][0] == 1
     for _ in range(200):
@@ -390,7 +390,7 @@ def test_a_budget_in_time(name: str) -> None:
     world = tb.Grid(np.ones((5, 5)))
     agent = tb.agent(name, world, (0, 0), (4, 4), budget="20ms", **companion(name, world))
     agent.step()
-    agent._record["deadline"], agent._record["deciding"] = 1 << 62, 1  # in the middle, by another clock
+    agent._record["deadline"], agent._record["deciding"] = 1 << 62, 1 << 60  # half-way, by another clock
     same = reloaded(agent)
     assert same._record["deadline"][0] < 1 << 62
     assert same.run(5000).status == "reached"
@@ -456,7 +456,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "b3077c98c3303934"
+LAYOUT = "31e2af22eca2148b"
 
 
 @pytest.mark.compiled

@@ -38,8 +38,8 @@ _FEW_PLACES = 512  # for one of many agents
 # at least so many.
 _KEPT_TOGETHER = 1 << 26
 _KEPT_LEAST = 1 << 18
-# Bytes that are touched before a search begins: of the words of a table, of an open list, of a path on either side.
-# With all else it is some 70 KB, which most searches touch in any case; but not for more agents than these.
+# Bytes touched before a search on a graph begins: of the words of a table, of an open list, of either side of a
+# path. With all else it is some 70 KB, which most searches touch in any case; but not for more agents than these.
 _FIRST_WORDS, _FIRST_ENTRIES, _FIRST_PATH = 1 << 15, 1 << 12, 1 << 10
 _MOST_TOUCHED = 4096
 _NOTHING_KEPT = 32  # every so many returns; what searches strew over open list and index is not counted, and piles up
