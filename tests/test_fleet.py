@@ -233,6 +233,15 @@ def test_pages_go_back_some_time_after_arrival() -> None:
     assert taken[2] == taken[0] > 4
 
 
+def test_a_frame_that_is_too_small_for_all_fields() -> None:
+    """More goals than expansions: fields grow in turn."""
+    world = tb.Grid(np.ones((6, 6), bool))
+    fleet = tb.Fleet(world, "field", frame_expansions=2)
+    ids = fleet.add([(0, k) for k in range(6)], [(5, k) for k in range(6)])
+    walk(fleet)
+    assert all(fleet.status(k) == "reached" for k in ids)
+
+
 def test_a_decision_that_wants_room_after_the_deadline_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes on in the next frame, in which each may have less: what it has spent was its due all the same."""
     monkeypatch.setattr(workspace, "_FEW_PLACES", 4)

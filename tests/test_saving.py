@@ -456,7 +456,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "31e2af22eca2148b"
+LAYOUT = "8d54fab7509e7389"
 
 
 @pytest.mark.compiled

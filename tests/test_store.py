@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,9 @@ from hypothesis import strategies as st
 import timebound as tb
 from helpers import COMPILED
 from timebound.kernels import queues, store
-from timebound.kernels.bucket_pages import BucketPages, entries_in, new_bucket_pages
+from timebound.kernels.bucket_pages import BucketPages, entries_in, new_bucket_pages, widened
 from timebound.kernels.memory import Room, lacks_room
-from timebound.kernels.store import CHAINS, LEFT, LOT, Store, further, give_lot, is_full, take_lot
+from timebound.kernels.store import CHAINS, LARGEST, LEFT, LOT, Store, further, give_lot, is_full, take_lot
 
 
 def new_store(pages: int = 500) -> Store:
@@ -41,7 +43,7 @@ class PlainList:
         return self.entries.pop(place)
 
 
-@given(seed=st.integers(0, 10**6), wide=st.sampled_from([3, 200, 20_000]), searches=st.integers(1, 3))
+@given(seed=st.integers(0, 10**6), wide=st.sampled_from([3, 200, 20_000, 200_000]), searches=st.integers(1, 3))
 @settings(max_examples=30 if COMPILED else 8)
 def test_an_open_list_in_pages_against_a_plain_one(seed: int, wide: int, searches: int) -> None:
     """Whatever its keys are, over several pages, and again with the pages of the search before."""
@@ -54,7 +56,10 @@ def test_an_open_list_in_pages_against_a_plain_one(seed: int, wide: int, searche
         most = 0
         for slot in range(int(random.integers(1300))):
             key = middle + int(random.integers(-wide, wide))
-            assert not lacks_room(queue, 8, cursor, key)
+            while lacks_room(queue, 8, cursor, key):
+                queues.suspend(queue, cursor)
+                queue = widened(queue)
+                cursor = queues.resume(queue)
             cursor = queues.push(queue, cursor, key, slot)
             twin.push(key, slot)
             most = max(most, len(twin.entries))
@@ -144,27 +149,89 @@ def test_a_search_stops_before_its_store_is_full() -> None:
         page = int(further(made.pages, notes, CHAINS[0], page))
     assert 0 < notes[LEFT] < len(made.pages.after) / 8
     queue = new_list(40)
-    cursor: Any = queues.push(queue, queues.clear(queue), 10, 1)
-    assert not lacks_room(queue, 8, cursor, 2000)
-    assert lacks_room(queue, 8, cursor, 1 << 40), "no ring is that wide"
+    cursor: Any = queues.push(queue, queues.clear(queue), 10**6, 1)
+    assert not lacks_room(queue, 8, cursor, 10**6 + 2000)
+    assert lacks_room(queue, 8, cursor, 1 << 40), "no ring of the store is that wide"
+    assert lacks_room(queue, 8, cursor, 0), "nor the other way"
 
 
-def test_a_fleet_without_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "_MOST_PAGES", 80)
-    monkeypatch.setattr(store, "_LEAST_PAGES", 80)
-    world = tb.Grid(np.ones((60, 60), bool))
-    fleet = tb.Fleet(world, "tba*", frame_expansions=4000)
+def test_there_is_something_to_write_to_when_all_is_taken() -> None:
+    """What lies there is lost; what others have is not, and whoever wrote there must not go on."""
+    made = new_store(1)
+    notes, others = made.notes(), made.notes()
+    page = mine = int(further(made.pages, notes, CHAINS[0], 0))
+    while not store._is_scrap(made.pages, page):
+        page = int(further(made.pages, notes, CHAINS[0], page))
+    assert page < len(made.pages.after)
+    assert notes[LEFT] < 0
+    lot = int(take_lot(made.pages, others, LARGEST))
+    assert lot + (1 << LARGEST) <= len(made.pages.after)
+    assert lot > int(notes[CHAINS[0] + 1])
+    made.join()
+    made.join()
+    made.leave(others)
+    made.leave(notes)
+    again = made.notes()
+    assert int(further(made.pages, again, CHAINS[1], 0)) == mine
+
+
+@pytest.mark.parametrize("costs", [1.0, 150.0])
+def test_a_fleet_without_memory_says_so(costs: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks for more is stopped, with a sentence, and the others go on; whether buckets or heaps are beside it."""
+    monkeypatch.setattr(store, "_MOST_PAGES", 130)
+    monkeypatch.setattr(store, "_LEAST_PAGES", 130)
+    ground = np.ones((60, 60))
+    ground[::2, ::3] = costs
+    world = tb.Grid(ground)
+    assert world.buckets == (costs == 1)
+    fleet = tb.Fleet(world, "tba*", frame_expansions=12_000)
     ids = fleet.add([(k, 0) for k in range(30)], (59, 59))
-    with pytest.raises(MemoryError, match=r"searches have filled the 0.0 GB that they may use"):
-        run(fleet, 20)
-    fleet.cancel(ids[:28])
-    run(fleet, 60)
-    assert [fleet.status(k) for k in ids[28:]] == ["reached", "reached"], "who is left has room again"
+    words = []
+    for _ in range(200):
+        try:
+            fleet.tick()
+        except MemoryError as problem:
+            words.append(str(problem))
+    assert words
+    assert all("was stopped: searches have filled the 0.0 GB that they may use" in one for one in words)
+    left = sorted({fleet.status(k) for k in ids})
+    assert left == ["move-limit", "reached"]
 
 
-def run(fleet: tb.Fleet, ticks: int) -> None:
-    for _ in range(ticks):
-        fleet.tick()
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+@pytest.mark.parametrize("weight", [2, 100])
+def test_keys_that_lie_far_apart(weight: int, way: Any) -> None:
+    """Costs rise while an agent is under way: its ring becomes wider than the store has lots, also after a copy."""
+    side = 16
+    ground = np.ones((side, side))
+    ground[0, 0] = 2
+    cells = [(row, col) for row in range(side) for col in range(side) if (row + col) % 5 == 0 and (row, col) != (0, 0)]
+    walks = []
+    for copied in (False, True):
+        world = tb.Grid(ground)
+        agent = tb.agent(f"rtb-wa*:weight={weight}", world, (0, 1), (side - 1, side - 1), budget=5)
+        agent.run(2)
+        world.set_cost(cells, 2e4)
+        apart = 0
+        while not agent.done:
+            agent.step()
+            apart += len(agent._planner.state.queue.heads) != len(agent._planner.state.queue.pages.halves)
+            if copied and agent.ticks % 4 == 0:
+                agent = way(agent)
+        assert apart
+        walks.append((agent.status, agent.cost, agent.expansions))
+    assert walks[0] == walks[1]
+    assert walks[0][0] == "reached"
+    assert tb.solve(world, (0, 1), (side - 1, side - 1), "rtb-wa*", budget=5).status == "reached"
+
+
+@pytest.mark.compiled
+def test_keys_that_fall_far() -> None:
+    """To the goal along a corridor, each step lowers the key by a hundred times its cost."""
+    world = tb.Grid(np.ones((1, 30_000), bool))
+    agent = tb.agent("tb-wa*:weight=100", world, (0, 0), (0, 29_999), budget=1000).run(100)
+    assert agent.expansions > 29_000
+    assert agent.run().status == "reached"
 
 
 def test_an_empty_store_gives_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from copy import deepcopy
 from dataclasses import dataclass
 from struct import Struct
@@ -687,7 +687,7 @@ class Fleet(Savable):
         if self._thread != threading.get_ident():
             self._thread = threading.get_ident()
             wind(self._tools[0][0], PATIENCE)
-        faults: list[str] = []
+        faults: list[Exception] = []  # of agents that were stopped; the others have gone on
         self._turn_book[_STEPS] = 0
         apart = bool(self._herds) or self.collisions  # some move outside of ``run``
         try:
@@ -718,7 +718,7 @@ class Fleet(Savable):
             # Four fifths of the frame are aimed at: what a share costs varies.
             self._share = min(max(self._share * min(max(0.8 * self.frame_ms / took, 0.5), 1.25), _SLICE), 1e9)
         if faults:
-            raise AssertionError("; ".join(faults))
+            raise type(faults[0])("; ".join(map(str, faults)))
         return moved
 
     def _grow_fields(self, began: int) -> int:
@@ -729,7 +729,8 @@ class Fleet(Savable):
         for n, herd in enumerate(growing):
             if self.frame_expansions is not None:
                 # However many there are, each has its turn to grow by at least one state.
-                part = max(self.frame_expansions * herd.active // weights, n == self._number % len(growing))
+                turn = int(n == self._number % len(growing))
+                part = max(self.frame_expansions * herd.active // weights, turn)
                 part = min(part, self.frame_expansions - total)
                 total += herd.field.grow(part) if part else 0
             else:
@@ -755,7 +756,7 @@ class Fleet(Savable):
         self._proved[agents] = self.world.changes.edited[0]
         self._settle(agents)
 
-    def _spend(self, frame: int, faults: list[str]) -> int:
+    def _spend(self, frame: int, faults: list[Exception]) -> int:
         """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts.
 
         Each crew saves up its part of every frame until that is enough for an agent (deficit round robin). What is left
@@ -795,7 +796,7 @@ class Fleet(Savable):
         first = self._number % len(crews) if crews else 0
         return crews[first:] + crews[:first] if first else crews
 
-    def _hurry(self, began: int, faults: list[str]) -> int:
+    def _hurry(self, began: int, faults: list[Exception]) -> int:
         """A tick of a frame that is counted in milliseconds."""
         assert self.frame_ms is not None
         # Kernels read the same clock (see ``jit.now_ns``).
@@ -811,7 +812,7 @@ class Fleet(Savable):
                 waiting -= max(done, 1)
         return total
 
-    def _serve(self, crew: _Crew, first: int, last: int, share: int, deadline: int, faults: list[str]) -> int:
+    def _serve(self, crew: _Crew, first: int, last: int, share: int, deadline: int, faults: list[Exception]) -> int:
         """Let the agents in these places of a crew's order act, and attend to what they ask for."""
         spent = self._act(crew, crew.order, first, last, share, deadline)
         if not self._noted_book[0]:
@@ -846,6 +847,7 @@ class Fleet(Savable):
             return crew.run(*told)
         who = *crew.rows, self._seats, self._episodes, order, self._turn
         seen = self._points, self._moved, self._noted
+        pool = self._pool
 
         def go(tools: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
             clock, *diary = tools
@@ -853,8 +855,12 @@ class Fleet(Savable):
 
         began = time.perf_counter_ns()
         helped = crew.pace * (last - first) > _SHORT
-        others = [self._pool.submit(go, tools) for tools in self._tools[1:]] if helped else []
-        spent = go(self._tools[0]) + sum(other.result() for other in others)
+        others = [pool.submit(go, tools) for tools in self._tools[1:]] if helped and pool is not None else []
+        try:
+            spent = go(self._tools[0])
+        finally:
+            wait(others)  # before anyone takes anything from those that they serve, also after Ctrl-C
+        spent += sum(other.result() for other in others)
         took = (time.perf_counter_ns() - began) * (1 + len(others)) / max(1, last - first)
         crew.pace += 0.25 * (took - crew.pace)
         return spent
@@ -864,7 +870,7 @@ class Fleet(Savable):
         """What users see of who moved."""
         return self._points, self._moved
 
-    def _attend(self, faults: list[str], deadline: int) -> list[int]:
+    def _attend(self, faults: list[Exception], deadline: int) -> list[int]:
         """Look at the agents that the loop has noted. Returns those that must go on in this tick.
 
         After the deadline nobody gets room: who asks for it stands in the middle of a decision, and asks again.
@@ -884,7 +890,13 @@ class Fleet(Savable):
                 if outcome == loop.GROW_ALGORITHM:
                     planner, crew = self._planners[k], self._crew_of[k]
                     before = planner.state
-                    planner.enlarge()
+                    try:
+                        planner.enlarge()
+                    except MemoryError as problem:
+                        shortage = MemoryError(f"{self._specs[k][0]}, agent {k}, was stopped: {problem}")
+                        faults.append(shortage)
+                        self._stop(k)
+                        continue
                     assert crew is not None
                     if not crew.shelf.renew(int(self._seats[k]), before, planner.state):
                         self._shelve(k, planner.state)
@@ -894,10 +906,16 @@ class Fleet(Savable):
                 self._proved[k] = self.world.changes.edited[0]
             elif outcome in (loop.OVER_BUDGET, loop.ILLEGAL):
                 what = "expanded more than its share" if outcome == loop.OVER_BUDGET else "asked for an illegal move"
-                faults.append(f"{self._specs[k][0]}, agent {k}, {what} and was stopped")
-                self._episodes["status"][k] = loop.MOVE_LIMIT
+                faults.append(AssertionError(f"{self._specs[k][0]}, agent {k}, {what} and was stopped"))
+                self._stop(k)
+                continue
             self._retire(k)
         return again
+
+    def _stop(self, k: int) -> None:
+        """The agent stays where it is, and gives back what it has."""
+        self._episodes["status"][k] = loop.MOVE_LIMIT
+        self._retire(k)
 
     def _make_way(self) -> None:
         """All have said where they want to be next: decide who may, by priority inheritance, and let them."""

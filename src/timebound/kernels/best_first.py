@@ -45,6 +45,7 @@ from .tables import (
     count_room,
     foresee_around,
     foresee_expansions,
+    foresee_notes,
     foresee_slot,
     intern,
     parent_of,
@@ -272,6 +273,8 @@ def _expand(world, table, queue, search, counts, limit):
 @inlined
 def foresee_search(world, table, queue, ahead):
     """Tell the processor what the next expansions will read; see ``loop.foresee_tables``."""
+    if ahead == 5:
+        foresee_notes(table)
     for k in range(foresee_top(queue, ahead)):
         slot = foreseen(queue, k, ahead)
         if ahead == 2:

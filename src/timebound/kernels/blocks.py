@@ -26,6 +26,7 @@ from .tables import (
     count_room,
     foresee_around,
     foresee_expansions,
+    foresee_notes,
     foresee_slot,
     intern,
     renew,
@@ -294,6 +295,12 @@ def _count_pages(table):
 @lacks_room.on(BlockTable)
 def _blocks_lack_room(table, more):
     return is_full(table.pages, table.notes)
+
+
+@foresee_notes.on(BlockTable)
+def _foresee_notes(table):
+    prefetch(table.notes, 0)
+    prefetch(table.used, 0)
 
 
 @foresee_slot.on(BlockTable)

@@ -1,20 +1,22 @@
 """The open list of real-time agents: buckets as in ``queues.BucketQueue``, in pages of a store.
 
-Of the two arrays of a BucketQueue the heads are a ring for as many keys as are in use, in one lot of pages; it is
-exchanged for a larger one when they become more. Entries are known by their places in the whole store. Those that
-follow each other as places of the list lie in a chain of pages, which grows by a page, without a copy. All of it lies
-beside what else the agent holds (``store``). No entry has place 0, which stands for none.
+Of the two arrays of a BucketQueue the heads are a ring for as many keys as are in use, in one lot of pages. It is
+exchanged for a larger one when they become more, and for an array of its own when they become too many. Entries are
+known by their places in the whole store. Those that follow each other as places of the list lie in a chain of pages,
+which grows by a page, without a copy. All of it lies beside what else the agent holds (``store``). No entry has place
+0, which stands for none.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import copyreg
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .jit import at, inlined, kernel, prefetch
 from .layout import INFINITE
-from .memory import lacks_room, zeros
+from .memory import Piece, lacks_room, reserved, zeros
 from .queues import (
     clear,
     foresee_top,
@@ -35,9 +37,22 @@ from .queues import (
     tidy,
     top,
 )
-from .store import CHAINS, HALF_BITS, LOT, SIZE, WORD_BITS, Pages, further, give_lot, is_full, lacks_lot, take_lot
+from .store import (
+    CHAINS,
+    HALF_BITS,
+    LARGEST,
+    LOT,
+    SIZE,
+    WORD_BITS,
+    Pages,
+    further,
+    give_lot,
+    is_full,
+    lacks_lot,
+    take_lot,
+)
 
-__all__ = ["BucketPages", "entries_in", "new_bucket_pages", "pages_for_buckets"]
+__all__ = ["BucketPages", "entries_in", "new_bucket_pages", "pages_for_buckets", "widened"]
 
 _PAGE_MASK = (1 << WORD_BITS) - 1
 _NEXT = 0xFFFFFFFF  # of an entry, the part that names the next one
@@ -56,23 +71,56 @@ class BucketPages(NamedTuple):
 
     pages: Pages  # of the store
     notes: np.ndarray  # int64[8]: what it has of it
+    heads: np.ndarray  # int32[...]: where the ring lies: the store's halves, or a power of two of its own
     saved: np.ndarray  # int64[16]: the cursor, and what stands above
 
 
-def pages_for_buckets(states: int, keys: int) -> int:
+def pages_for_buckets(states: int) -> int:
     """How many pages a search among so many states can take, where each has at most eight arcs."""
-    return (8 * states >> WORD_BITS) + (4 * keys >> HALF_BITS) + 2
+    return (8 * states >> WORD_BITS) + (4 << LARGEST) + 2
 
 
 def new_bucket_pages(pages: Pages, notes: np.ndarray) -> BucketPages:
     """An empty list, in a store, for a holder with these notes."""
-    return BucketPages(pages, notes, zeros(_FIRST + _FORESEEN))
+    return BucketPages(pages, notes, pages.halves, zeros(_FIRST + _FORESEEN))
+
+
+def widened(old: BucketPages) -> BucketPages:
+    """The same list with a ring of its own, for keys that lie too far apart for a lot of the store; twice as wide."""
+    low, high, ring, mask = (int(old.saved[k]) for k in (1, 2, 5, 6))
+    wide = max(2 * (mask + 1), (2 << HALF_BITS) << LARGEST) - 1
+    heads = reserved(wide + 1, np.int32)
+    keys = np.arange(low, high + 1)
+    heads[keys & wide] = old.heads[ring + (keys & mask)]
+    old.saved[5:7] = 0, wide
+    return old._replace(heads=heads)
+
+
+def _saved(queue: BucketPages) -> tuple[Any, ...]:
+    """The store saves its own memory; of a ring apart from it only what is in use."""
+    low, high = int(queue.saved[1]), int(queue.saved[2])
+    own = _is_apart(queue)
+    used = np.arange(low, high + 1) & (len(queue.heads) - 1)
+    return _again, (queue.pages, queue.notes, Piece(queue.heads, used) if own else None, queue.saved)
+
+
+def _again(pages: Pages, notes: np.ndarray, heads: np.ndarray | None, saved: np.ndarray) -> BucketPages:
+    return BucketPages(pages, notes, pages.halves if heads is None else heads, saved)
+
+
+copyreg.pickle(BucketPages, _saved)
 
 
 def entries_in(queue: BucketPages) -> int:
     """How many entries there are, or have been at once."""
     used = int(queue.saved[4])
     return int(queue.saved[_BEFORE]) + ((used - 1) & _PAGE_MASK) + 1 if used else 0
+
+
+@inlined
+def _is_apart(queue):
+    """Whether the ring is an array of its own."""
+    return queue.heads.shape[0] != queue.pages.halves.shape[0]
 
 
 @resume.on(BucketPages)
@@ -92,14 +140,18 @@ def _suspend(queue, cursor):
 def _clear(queue):
     notes = queue.notes
     queue.saved[_BEFORE] = 0
+    ring = notes[LOT] << HALF_BITS
     mask = (np.int64(1 << HALF_BITS) << notes[SIZE]) - 1 if notes[LOT] > 0 else np.int64(-1)
-    return np.int64(INFINITE), np.int64(0), np.int64(-1), np.int64(0), np.int64(0), notes[LOT] << HALF_BITS, mask
+    if _is_apart(queue):
+        ring = np.int64(0)
+        mask = queue.heads.shape[0] - 1
+    return np.int64(INFINITE), np.int64(0), np.int64(-1), np.int64(0), np.int64(0), ring, mask
 
 
 @settle.on(BucketPages)
 def _settle(queue, cursor):
     least, low, high, free, used, ring, mask = cursor
-    halves = queue.pages.halves
+    halves = queue.heads
     while least <= high and halves[at(ring + (least & mask))] == 0:
         least += 1
     if least > high:
@@ -110,7 +162,7 @@ def _settle(queue, cursor):
 @inlined
 def _first_entry(queue, cursor):
     """The top entry of the least key; 0 if there is none, or for a key that nobody uses."""
-    return np.int64(queue.pages.halves[at(cursor[5] + (cursor[0] & cursor[6]))])
+    return np.int64(queue.heads[at(cursor[5] + (cursor[0] & cursor[6]))])
 
 
 @top.on(BucketPages)
@@ -124,7 +176,7 @@ def _pop(queue, cursor):
     words = queue.pages.words
     entry = _first_entry(queue, cursor)
     packed = words[at(entry)]
-    queue.pages.halves[at(ring + (least & mask))] = packed & _NEXT
+    queue.heads[at(ring + (least & mask))] = packed & _NEXT
     words[at(entry)] = -1 - free
     return packed >> 32, (least, low, high, entry, used, ring, mask)
 
@@ -140,21 +192,20 @@ def _foresee_top(queue, ahead):
     if ahead == 5:
         prefetch(saved, 0)
         prefetch(saved, _FIRST)
-        prefetch(queue.notes, 0)
         return np.int64(0)
     least, _, high, free, used, ring, mask = resume(queue)
     if least > high:
         return np.int64(0)
     if ahead == 4:
         for line in range(-4, 5):
-            prefetch(queue.pages.halves, ring + ((least + 16 * line) & mask))
+            prefetch(queue.heads, ring + ((least + 16 * line) & mask))
         prefetch(queue.pages.words, used)
         prefetch(queue.pages.words, free)
         return np.int64(0)
     if ahead == 3:
         count = np.int64(0)
         for key in range(least, min(high, least + 80) + 1):
-            entry = np.int64(queue.pages.halves[at(ring + (key & mask))])
+            entry = np.int64(queue.heads[at(ring + (key & mask))])
             if entry > 0:
                 saved[_FIRST + count] = entry
                 prefetch(queue.pages.words, entry)
@@ -163,23 +214,25 @@ def _foresee_top(queue, ahead):
                     break
         saved[_COUNT] = count
         return np.int64(0)
-    return saved[_COUNT]
+    return min(saved[_COUNT], _FORESEEN)
 
 
 @foreseen.on(BucketPages)
 def _foreseen(queue, k, ahead):
+    # Another thread may be at work there, and what is read be anything: a hint may be wrong, but must not lead outside.
+    words = queue.pages.words
     entry = queue.saved[_FIRST + k]
-    packed = queue.pages.words[at(entry)]
+    packed = words[at(entry)] if 0 <= entry < words.shape[0] else np.int64(0)
     if ahead == 2:
-        prefetch(queue.pages.words, packed & _NEXT)
-    return packed >> 32
+        prefetch(words, packed & _NEXT)
+    return packed >> 32 if 0 <= packed >> 32 < words.shape[0] else np.int64(0)
 
 
 @push.on(BucketPages)
 def _push(queue, cursor, key, slot):
     least, low, high, free, used, ring, mask = cursor
     words = queue.pages.words
-    halves = queue.pages.halves
+    halves = queue.heads
     if key > high or key < low:
         low, high, ring, mask = _with_bucket(queue, low, high, ring, mask, key)
     if free != 0:
@@ -208,7 +261,7 @@ def _fresh_entry(queue, used):
 @inlined
 def _with_bucket(queue, low, high, ring, mask, key):
     """The lowest and the highest key in use, and the ring, when ``key`` is one of them."""
-    halves = queue.pages.halves
+    halves = queue.heads
     if low > high:
         low = key
         high = key - 1
@@ -227,7 +280,7 @@ def _with_bucket(queue, low, high, ring, mask, key):
 @kernel
 def _wider(queue, low, high, ring, mask, span):
     """A ring for keys that are so far apart, with the heads that there are."""
-    halves = queue.pages.halves
+    halves = queue.heads
     before = queue.notes[LOT]
     size_before = queue.notes[SIZE]
     size = _size_for(span)
@@ -247,8 +300,8 @@ def _link(queue, cursor, k, key):
     if key > high or key < low:
         low, high, ring, mask = _with_bucket(queue, low, high, ring, mask, key)
     head = ring + (key & mask)
-    words[at(k)] = ((words[at(k)] >> 32) << 32) | np.int64(queue.pages.halves[at(head)])
-    queue.pages.halves[at(head)] = k
+    words[at(k)] = ((words[at(k)] >> 32) << 32) | np.int64(queue.heads[at(head)])
+    queue.heads[at(head)] = k
     return min(least, key), low, high, free, used, ring, mask
 
 
@@ -296,17 +349,20 @@ def _tidy(queue, cursor, done, limit):
 
 @lacks_room.on(BucketPages)
 def _lacks_room(queue, more, cursor, key):
-    # The keys in use may come to lie so far apart that no ring is wide enough. (In an empty list all are alike.)
-    wide = key - cursor[1] > cursor[6] and cursor[1] <= cursor[2]
-    return is_full(queue.pages, queue.notes) or (
-        wide and lacks_lot(queue.pages, queue.notes, _size_for(key - cursor[1]))
-    )
+    least, low, high = cursor[0], cursor[1], cursor[2]
+    if low > high:
+        return is_full(queue.pages, queue.notes)
+    # Keys may lie as far below the least as the largest that may come lies above; and so far apart that no ring is wide
+    # enough.
+    span = max(high, key) - min(low, key, 2 * min(least, high) - key)
+    wide = span > cursor[6]
+    return is_full(queue.pages, queue.notes) or (wide and lacks_lot(queue.pages, queue.notes, _size_for(span)))
 
 
 @inlined
 def _size_for(span):
     """Which size of lots has room for keys that are so far apart."""
     size = np.int64(0)
-    while (1 << HALF_BITS) << size <= span and size < 40:
+    while (1 << HALF_BITS) << size <= span and size <= LARGEST:
         size += 1
     return size

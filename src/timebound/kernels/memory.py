@@ -26,6 +26,7 @@ from .jit import CACHE_LINE, generic
 __all__ = [
     "HUGE",
     "NOTHING",
+    "SMALL_PAGES",
     "Index",
     "Neighbours",
     "Part",
@@ -39,6 +40,7 @@ __all__ = [
     "zeros",
 ]
 
+SMALL_PAGES = hasattr(mmap, "MADV_NOHUGEPAGE")  # whether memory can be had that is taken page by page
 _SMALL = 1 << 15  # bytes; below this nobody would use a page of its own
 HUGE = 1 << 21  # bytes of a huge page
 _POPULATE = getattr(mmap, "MADV_POPULATE_WRITE", 23 if sys.platform == "linux" else -1)
@@ -178,7 +180,7 @@ class _Pages(mmap.mmap):
 
 def _small_pages(size: int) -> _Pages | None:
     """So many bytes, in small pages that are taken when first touched; None where the system knows no such."""
-    if size < _SMALL or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+    if size < _SMALL or not SMALL_PAGES:
         return None
     try:
         pages = _Pages(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)

@@ -35,7 +35,7 @@ from .layout import (
 )
 from .memory import lacks_room
 from .queues import leave, link, loosen, place_from, places, push, resume, slot_in, strike, suspend, tidy
-from .tables import intern, state_of, word_at, write
+from .tables import count_room, intern, state_of, word_at, write
 from .views import aim, degree, estimate, locate, successor
 
 __all__ = ["attach", "follow_goal", "join", "keep_course", "turn_to"]
@@ -131,6 +131,7 @@ def attach(world, table, queue, search, counts, above, s):
     f = search.g_weight * g + search.h_weight * estimate(world, aim(world, search.aim), s, locate(world, s))
     key = f >> (world.shift + WEIGHT_SHIFT)
     cursor = resume(queue)
+    count_room(table)
     if c < 0 or g > G_MAX >> 1 or lacks_room(table, 1) or lacks_room(queue, 1, cursor, key):
         return np.int64(-1)
     if search.sorting == TIDYING:

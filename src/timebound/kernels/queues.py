@@ -241,7 +241,10 @@ def _foresee_bucket(queue, ahead):
 
 @foreseen.on(BucketQueue)
 def _foreseen_bucket(queue, k, ahead):
-    return queue.pool[at(queue.heads[at(queue.saved[0])])] >> 32
+    # Another thread may be at work there: a hint may be wrong, but must not lead outside.
+    least = queue.saved[0]
+    entry = np.int64(queue.heads[at(least)]) if least < queue.heads.shape[0] else np.int64(_NONE)
+    return max(queue.pool[at(entry)] >> 32, 0) if entry < queue.pool.shape[0] else np.int64(0)
 
 
 @foresee_top.on(HeapQueue)

@@ -20,12 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .jit import at, give_way, inlined, kernel, let_go, seize
-from .memory import HUGE, Part, Piece, Room, again, zeros
+from .memory import HUGE, SMALL_PAGES, Part, Piece, Room, again, zeros
 from .saving import filled
 
 __all__ = [
     "CHAINS",
     "HALF_BITS",
+    "LARGEST",
     "LINK_BITS",
     "LOT",
     "SIZE",
@@ -46,10 +47,13 @@ HALF_BITS = 10
 LINK_BITS = 7  # links for each page
 PAGE = 1 << (WORD_BITS + 3)  # bytes
 
-# What a store's ``book`` holds: the next page that was never taken; in another line of the cache a lock; then, for each
-# size of lots, as a power of two, the first of those that were given back.
-_NEXT, _LOCK, _FREE = 0, 8, 16
-_SIZES = 24
+# What a store's ``book`` holds: the next page that was never taken, and how many single pages were given back; in
+# another line of the cache a lock; then, for each size of lots, as a power of two, the first of those given back.
+_NEXT, _FREED, _LOCK, _FREE = 0, 1, 8, 16
+LARGEST = 6  # size of lots
+# The last pages are never taken. Should there be no other, whoever wants one gets these: what is written there is lost,
+# but nobody else's is, and the search is told that it must not go on.
+_SCRAP = 1 << LARGEST
 # What a holder of pages notes: a number that no other one has; how many pages nobody had taken when it last took one;
 # then the first and the last page of each of its chains; its lot, and of which size that is.
 ME, LEFT, CHAINS, LOT, SIZE = 0, 1, (2, 4), 6, 7
@@ -104,8 +108,12 @@ def _least_left(pages):
 @inlined
 def take_stock(pages, notes):
     """Note how many pages are left now; to be done whenever a search goes on, for others have taken some meanwhile."""
-    left = pages.after.shape[0] - pages.book[_NEXT]
-    notes[LEFT] = left + _least_left(pages) if pages.book[_FREE] > 0 else left
+    notes[LEFT] = _never_taken(pages) + pages.book[_FREED]
+
+
+@inlined
+def _never_taken(pages):
+    return pages.after.shape[0] - _SCRAP - pages.book[_NEXT]
 
 
 @kernel
@@ -117,6 +125,8 @@ def further(pages, notes, chain, page):
     _lock(pages, notes)
     following = _take(pages, notes, 0)
     let_go(pages.book[_LOCK:], notes[ME])
+    if _is_scrap(pages, following):
+        return following
     pages.after[at(following)] = 0
     if page == 0:
         notes[chain] = following
@@ -129,7 +139,7 @@ def further(pages, notes, chain, page):
 @inlined
 def lacks_lot(pages, notes, size):
     """Whether there may be no lot of this size."""
-    return size >= _SIZES or 1 << size > notes[LEFT] >> 1
+    return size > LARGEST or _never_taken(pages) < _least_left(pages)
 
 
 @kernel
@@ -146,10 +156,34 @@ def take_lot(pages, notes, size):
 @kernel
 def give_lot(pages, notes, lot, size):
     """Give a lot back: others may take it from now on."""
+    if _is_scrap(pages, lot):
+        return
     _lock(pages, notes)
     pages.after[at(lot)] = pages.book[_FREE + size]
     pages.book[_FREE + size] = lot
+    pages.book[_FREED] += size == 0
     let_go(pages.book[_LOCK:], notes[ME])
+
+
+@kernel
+def give_chain(pages, notes, chain):
+    """Give the pages of a chain back."""
+    page = notes[chain]
+    if page == 0:
+        return
+    _lock(pages, notes)
+    pages.book[_FREED] += 1
+    while page != notes[chain + 1]:
+        page = np.int64(pages.after[at(page)])
+        pages.book[_FREED] += 1
+    pages.after[at(page)] = pages.book[_FREE]
+    pages.book[_FREE] = notes[chain]
+    let_go(pages.book[_LOCK:], notes[ME])
+
+
+@inlined
+def _is_scrap(pages, page):
+    return page >= pages.after.shape[0] - _SCRAP
 
 
 @inlined
@@ -164,6 +198,10 @@ def _take(pages, notes, size):
     page = book[_FREE + size]
     if page > 0:
         book[_FREE + size] = pages.after[at(page)]
+        book[_FREED] -= size == 0
+    elif _never_taken(pages) < 1 << size:
+        notes[LEFT] = -1
+        return np.int64(pages.after.shape[0] - _SCRAP)
     else:
         page = book[_NEXT]
         book[_NEXT] = page + (1 << size)
@@ -177,7 +215,7 @@ class Store:
     def __init__(self, room: Room, number: int = 0) -> None:
         self._room, self._number = room, number  # of the first of its arrays in the room
         words, links, after = room.arrays[number : number + 3]
-        self.pages = _of_words(words, links, after, zeros(_FREE + _SIZES))
+        self.pages = _of_words(words, links, after, zeros(_FREE + LARGEST + 1))
         self.holders = self._numbers = 0  # agents that have pages of it; and how many there have been
         self._touched = 0  # pages from the beginning that have been touched ahead
         self.clear()
@@ -185,13 +223,13 @@ class Store:
     @staticmethod
     def parts(pages: int) -> tuple[Part, ...]:
         """What a room needs for a store from which so many pages can be taken."""
-        pages = min((pages + 64) * 8 // 7, _MOST_PAGES)
+        pages = min((pages + 64) * 8 // 7 + _SCRAP, _MOST_PAGES)
         return Part(pages << WORD_BITS), Part(pages << LINK_BITS, np.int32), Part(pages, np.int32)
 
     @classmethod
     def for_fleet(cls) -> Store:
         """Room for any number of agents. It takes memory when it is touched."""
-        pages = _MOST_PAGES
+        pages = _MOST_PAGES if SMALL_PAGES else _MOST_PAGES >> 4
         while True:
             try:
                 return cls(Room(cls.parts(pages)))
@@ -212,7 +250,7 @@ class Store:
     @property
     def left(self) -> int:
         """Pages that nobody has taken."""
-        return len(self.pages.after) - self.taken
+        return int(_never_taken(self.pages))
 
     @property
     def bytes(self) -> int:
@@ -238,15 +276,14 @@ class Store:
 
     def leave(self, notes: np.ndarray) -> None:
         """An agent gives back all that it has; between ticks."""
-        book, after = self.pages.book, self.pages.after
-        for first, last, size in (*((chain, chain + 1, 0) for chain in CHAINS), (LOT, LOT, int(notes[SIZE]))):
-            if notes[first]:
-                after[notes[last]] = book[_FREE + size]
-                book[_FREE + size] = notes[first]
+        for chain in CHAINS:
+            give_chain(self.pages, notes, chain)
+        if notes[LOT]:
+            give_lot(self.pages, notes, notes[LOT], notes[SIZE])
         forget(notes)
         self.holders -= 1
         if not self.holders:
-            if self.bytes > _KEPT:
+            if max(self.taken, self._touched) * PAGE > _KEPT:
                 self._room.give_back({self._number: _KEPT})
                 self._touched = min(self._touched, _KEPT // PAGE)
             self.clear()

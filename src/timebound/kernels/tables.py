@@ -32,6 +32,7 @@ __all__ = [
     "exchanged",
     "foresee_around",
     "foresee_expansions",
+    "foresee_notes",
     "foresee_slot",
     "hashed",
     "intern",
@@ -169,6 +170,16 @@ def reindex(table, used):
 @generic
 def foresee_slot(table, slot):
     """Tell the processor that the word in a slot will be read, and which state it is."""
+
+
+@generic
+def foresee_notes(table):
+    """Tell the processor that what a table notes of itself will be read."""
+
+
+@foresee_notes.otherwise
+def _no_notes(table):
+    pass
 
 
 @generic

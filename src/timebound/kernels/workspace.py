@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, Protocol, SupportsIndex
 import numpy as np
 
 from .blocks import BlockTable, new_blocks, pages_for_blocks
-from .bucket_pages import BucketPages, entries_in, new_bucket_pages, pages_for_buckets
+from .bucket_pages import BucketPages, entries_in, new_bucket_pages, pages_for_buckets, widened
 from .jit import COMPILED
 from .memory import NOTHING, Part, Piece, Room, gathered, reserved, zeros
 from .plain_records import by_attribute
 from .queues import BucketQueue, HeapQueue
-from .store import Store, forget
+from .store import Store, forget, is_full
 from .tables import (
     PAGE_BITS,
     DenseTable,
@@ -143,12 +143,12 @@ class Workspace:
         entries = () if world.buckets else (Part(max(4096, n)),) * 2
         if fleet is not None:
             self._store, self.shared = fleet, True
-            fleet.join()
             self.paths = zeros((2, _FEW_PLACES))
             if entries:
                 self._room = Room(entries)
+            fleet.join()
         else:
-            most = pages_for_blocks(n, width) + (pages_for_buckets(n, 4 * _KEYS) if world.buckets else 0)
+            most = pages_for_blocks(n, width) + (pages_for_buckets(n) if world.buckets else 0)
             self._room = Room([*Store.parts(most), *entries, Part(_two_paths(n))])
             self._store, self.paths = Store(self._room), self._room.arrays[-1]
             self._pool.made += 1
@@ -224,6 +224,8 @@ class Workspace:
         if self._store is not None:
             self._store.clear()
             forget(self._notes)
+            if isinstance(queue, BucketPages):
+                self.queue = queue = queue._replace(heads=queue.pages.halves)
         if isinstance(table, BlockTable):
             table.used[:] = 0
         elif isinstance(table, PagedTable):
@@ -265,6 +267,8 @@ class Workspace:
     def enlarge(self) -> None:
         """Double the fullest array. A kernel that still lacks room asks again."""
         queue, table = self.queue, self.table
+        if self._store is not None and is_full(self._store.pages, self._notes):  # a fleet's: its own has room for all
+            raise MemoryError(f"searches have filled the {self._store.bytes / 2**30:.1f} GB that they may use")
         if isinstance(table, HashedTable) and (table.stamp[1] > len(table.states) // 2 or worn_out(table)):
             self.table = enlarged_hashed(table)
         elif isinstance(table, PagedTable) and worn_out(table):
@@ -279,9 +283,8 @@ class Workspace:
         elif isinstance(queue, BucketQueue):
             keys = slice(int(queue.saved[1]), int(queue.saved[2]) + 1)
             self.queue = queue._replace(heads=self._longer(queue.heads, 2 * len(queue.heads), keys))
-        else:  # nobody asks for more than a store has, unless it is a fleet's
-            assert self._store is not None
-            raise MemoryError(f"searches have filled the {self._store.bytes / 2**30:.1f} GB that they may use")
+        elif isinstance(queue, BucketPages):
+            self.queue = widened(queue)
 
     def enlarged(self, table: NamedTuple, queue: NamedTuple) -> tuple[NamedTuple, NamedTuple]:
         """The table and the open list that a search uses, with more room; they are the workspace's own from now on.
