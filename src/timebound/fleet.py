@@ -844,7 +844,7 @@ class Fleet(Savable):
                     *crew.rows, self._seats, self._episodes, order, self._turn, *diary, self._points, self._moved,
                     self._noted, clock, self._frame,
                 )  # fmt: skip
-            return crew.run(*told)
+            return int(crew.run(*told))
         who = *crew.rows, self._seats, self._episodes, order, self._turn
         seen = self._points, self._moved, self._noted
         pool = self._pool
