@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -231,6 +232,30 @@ def test_pages_go_back_some_time_after_arrival() -> None:
         assert store.holders == 1
         taken.append(store.taken)
     assert taken[2] == taken[0] > 4
+
+
+def test_orders_are_part_of_the_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it takes to send agents elsewhere is not there for the tick that follows, up to a half of it."""
+    world = tb.Grid(np.ones((6, 6), bool))
+    fleet = tb.Fleet(world, "lrta*", frame_ms=1000.0)
+    ids = fleet.add([(0, 0), (0, 1)], (5, 5))
+    left: list[float] = []
+    real = fleet._serve
+
+    def serve(crew: Any, first: int, last: int, share: int, deadline: int, faults: Any) -> int:
+        left.append((deadline - time.perf_counter_ns()) * 1e-6)
+        return real(crew, first, last, share, deadline, faults)
+
+    monkeypatch.setattr(fleet, "_serve", serve)
+    fleet.send(ids, (4, 5))
+    assert fleet._ordering > 0
+    for ordering in (0, 300_000_000, 10**12):
+        fleet._ordering = ordering
+        fleet.tick()
+        assert fleet._ordering == 0
+    assert left[0] > 900
+    assert 500 < left[1] < 700
+    assert 300 < left[2] < 500
 
 
 def test_a_frame_that_is_too_small_for_all_fields() -> None:

@@ -62,6 +62,7 @@ _STAND_IN = REGISTRY["a*"]
 _REST = 120  # ticks for which an agent that has arrived, or whose goal was shut, keeps what it has
 _WAKES = 64  # agents that may begin to search again in one tick, after an edit: each needs Python for a moment,
 _CHORES = 0.25  # and this part of a frame of milliseconds is for them
+_ORDERS = 0.5  # how much of a frame of milliseconds orders may take from the tick that follows
 _TIMED = 4096  # ticks whose durations are kept
 # Nanoseconds of a frame that are kept for what comes after its deadline: an agent in the middle of something, Python.
 # They grow when a frame was late, and shrink when none is, so that one in two hundred will be.
@@ -307,6 +308,7 @@ class Fleet(Savable):
         self._edits = int(world.changes.edited[0])
         self._number = 0
         self._margin = _MARGIN
+        self._ordering = 0  # nanoseconds that orders have taken since the last tick
         self._share = _SLICE  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
         self._times = np.zeros(_TIMED)
         self._late = self._expansions = self._last_expansions = self._moves = 0
@@ -800,7 +802,9 @@ class Fleet(Savable):
         """A tick of a frame that is counted in milliseconds."""
         assert self.frame_ms is not None
         # Kernels read the same clock (see ``jit.now_ns``).
-        deadline = began + max(1, round(self.frame_ms * 1e6 - self._margin))
+        frame = self.frame_ms * 1e6
+        deadline = began + max(1, round(frame - self._margin - min(self._ordering, _ORDERS * frame)))
+        self._ordering = 0
         total = 0
         for crew in self._in_turn():
             waiting, share = crew.members, max(crew.least, int(self._share))
@@ -1018,6 +1022,7 @@ class Fleet(Savable):
 
     def _relocate(self, agents: list[int], places: list[int] | None, goals: list[int] | None) -> None:
         """Tell agents where they are, where they are to go, or both; those who cannot go on with it begin anew."""
+        began = time.perf_counter_ns()
         names = np.array(agents, np.int64)
         here = self._episodes["position"][names] if places is None else np.array(places, np.int64)
         there = self._episodes["goal"][names] if goals is None else np.array(goals, np.int64)
@@ -1061,6 +1066,7 @@ class Fleet(Savable):
             self._episodes["position"][k], self._episodes["goal"][k] = here[n], there[n]
             self._points[k] = self._point(int(here[n]))
             self._set_out(k)
+        self._ordering += time.perf_counter_ns() - began
 
     def _send_herd(self, number: int, agents: np.ndarray, goals: np.ndarray) -> bool:
         """Let a herd follow its goal, if all of it goes to one that no other herd has: its field serves it meanwhile.
