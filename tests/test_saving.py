@@ -456,7 +456,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "8d54fab7509e7389"
+LAYOUT = "5904397e81138e73"
 
 
 @pytest.mark.compiled
