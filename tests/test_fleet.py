@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -701,3 +703,23 @@ def test_thousands_whose_goal_is_shut_keep_the_frame(monkeypatch: pytest.MonkeyP
     for _ in range(REST + 25):
         fleet.tick()
     assert not any(planner is not None for planner in fleet._planners), "all have been given back, one in a tick"
+
+
+@pytest.mark.compiled
+def test_python_asks_no_helper_of_kernels() -> None:
+    """To call one from Python compiles it, in every process: neither agents that come and go nor saves may do so."""
+    program = (
+        "import pickle, numpy as np, timebound as tb\n"
+        "from timebound.kernels import compiler\n"
+        "world = tb.Grid(np.ones((9, 9), bool))\n"
+        "fleet = tb.Fleet(world, 'tb-wa*', frame_expansions=100)\n"
+        "ids = fleet.add([(0, 0), (0, 8)], (8, 8))\n"
+        "fleet.tick()\n"
+        "pickle.loads(pickle.dumps(fleet)).tick()\n"
+        "fleet.cancel(ids)\n"
+        "agent = tb.agent('tb-wa*', world, (0, 0), (8, 8), budget=3).run(2)\n"
+        "pickle.loads(pickle.dumps(agent)).run()\n"
+        "print(compiler._entrance.cache_info().currsize)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0"]

@@ -99,7 +99,7 @@ def widened(old: BucketPages) -> BucketPages:
 def _saved(queue: BucketPages) -> tuple[Any, ...]:
     """The store saves its own memory; of a ring apart from it only what is in use."""
     low, high = int(queue.saved[1]), int(queue.saved[2])
-    own = _is_apart(queue)
+    own = len(queue.heads) != len(queue.pages.halves)  # as ``_is_apart``, which is for kernels
     used = np.arange(low, high + 1) & (len(queue.heads) - 1)
     return _again, (queue.pages, queue.notes, Piece(queue.heads, used) if own else None, queue.saved)
 

@@ -250,7 +250,11 @@ class Store:
     @property
     def left(self) -> int:
         """Pages that nobody has taken."""
-        return int(_never_taken(self.pages))
+        return len(self.pages.after) - _SCRAP - self.taken
+
+    def is_short(self, notes: np.ndarray) -> bool:
+        """As ``is_full``; but kernels' helpers would be compiled again for Python, in every process."""
+        return bool(notes[LEFT] < len(self.pages.after) >> _LEAST_LEFT)
 
     @property
     def bytes(self) -> int:
@@ -266,8 +270,7 @@ class Store:
         """What a new holder of pages notes; see above."""
         self._numbers += 1
         notes = zeros(8)
-        notes[ME] = self._numbers
-        take_stock(self.pages, notes)
+        notes[[ME, LEFT]] = self._numbers, self.left + int(self.pages.book[_FREED])
         return notes
 
     def join(self) -> None:

@@ -12,7 +12,7 @@ from .jit import COMPILED
 from .memory import NOTHING, Part, Piece, Room, gathered, reserved, zeros
 from .plain_records import by_attribute
 from .queues import BucketQueue, HeapQueue
-from .store import Store, forget, is_full
+from .store import Store, forget
 from .tables import (
     PAGE_BITS,
     DenseTable,
@@ -267,7 +267,7 @@ class Workspace:
     def enlarge(self) -> None:
         """Double the fullest array. A kernel that still lacks room asks again."""
         queue, table = self.queue, self.table
-        if self._store is not None and is_full(self._store.pages, self._notes):  # a fleet's: its own has room for all
+        if self._store is not None and self._store.is_short(self._notes):  # a fleet's: its own has room for all
             raise MemoryError(f"searches have filled the {self._store.bytes / 2**30:.1f} GB that they may use")
         if isinstance(table, HashedTable) and (table.stamp[1] > len(table.states) // 2 or worn_out(table)):
             self.table = enlarged_hashed(table)
