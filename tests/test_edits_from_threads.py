@@ -224,10 +224,10 @@ def test_a_graph_that_others_make_one_way(monkeypatch: pytest.MonkeyPatch) -> No
     agent = tb.agent("tba*", world, 0, 3, budget=1)
     enter, edits = world.changes.enter, iter([(1, 0)])
 
-    def enter_after_an_edit(who: object) -> None:
+    def enter_after_an_edit(name: tuple[int, int]) -> None:
         for arc in edits:
             world.block(*arc)
-        enter(who)
+        enter(name)
 
     monkeypatch.setattr(world.changes, "enter", enter_after_an_edit)
     assert agent.run().status == "reached"
@@ -270,9 +270,10 @@ def test_no_search_begins_within_an_edit_of_several_parts(monkeypatch: pytest.Mo
         return made(*arguments)
 
     def search() -> None:
-        world.changes.enter("search")
+        name = world.changes.name("search")
+        world.changes.enter(name)
         seen.append("search")
-        world.changes.leave("search")
+        world.changes.leave(name)
 
     monkeypatch.setattr(kernel_edits, "set_free", slow)
     editor = threading.Thread(target=world.unblock, args=((2, 2),))

@@ -456,7 +456,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "5904397e81138e73"
+LAYOUT = "c9d5c75a58a50b69"
 
 
 @pytest.mark.compiled

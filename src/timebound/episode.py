@@ -502,11 +502,12 @@ class Agent(Savable):
             planner.restart()
             self._release = weakref.finalize(self, _give_back, planner, self._hands)
         if self._release.alive:
+            name = self.world.changes.name(self)
             try:
-                self.world.changes.enter(self)
+                self.world.changes.enter(name)
                 kept = self._loop.relocate(planner.state, here, self._goal, self._clock)
             finally:
-                self.world.changes.leave(self)
+                self.world.changes.leave(name)
                 if self._trace is not None:
                     self._trace.take()
             self._outdated = outdated or not kept
@@ -527,18 +528,18 @@ class Agent(Savable):
     @_one_thread
     def _run(self, ticks: int) -> None:
         book, changes = self._book, self.world.changes
-        last = book[_TICKS] + ticks
+        last, name = book[_TICKS] + ticks, changes.name(self)
         changes.catch_up()
         if book[_STATE] == loop.UNREACHABLE and not self.done:
             self._wake()
         while book[_TICKS] < last and not self.done:
             changes.catch_up()
             try:
-                changes.enter(self)
+                changes.enter(name)
                 status = self._tick(last)
                 self._proved = int(changes.edited[0])
             finally:
-                changes.leave(self)
+                changes.leave(name)
             if status == loop.GROW_DIARY:
                 self._record["trail_from"] = self._trail.turn(self.moves + 1)
                 self._record["spent_from"] = self._spent.turn(self.ticks)
@@ -676,12 +677,13 @@ def _non_optimal_moves(world: World, trail: np.ndarray, goal: int) -> int | None
     if not world.undirected or world.table == "hashed":
         return None
     view, workspace = world.view_for(goal), Workspace.of(world)
+    name = world.changes.name(workspace)
     try:
-        world.changes.enter(workspace)
+        world.changes.enter(name)
         search = tree_from(view, workspace, goal)
         return int(count_non_optimal(view, workspace.table, search, trail))
     finally:
-        world.changes.leave(workspace)
+        world.changes.leave(name)
         workspace.release()
 
 

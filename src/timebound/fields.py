@@ -276,14 +276,15 @@ class _Inside:
 
     def __init__(self, field: DistanceField) -> None:
         self._field, self._changes = field, field.world.changes
+        self._name = self._changes.name(self)
 
     def __enter__(self) -> None:
         self._changes.catch_up()
         self._field._check(self._field.world)
-        self._changes.enter(self)
+        self._changes.enter(self._name)
 
     def __exit__(self, *_: Any) -> None:
-        self._changes.leave(self)
+        self._changes.leave(self._name)
 
 
 def _goals_of(world: World, goals: Any, costs: Any) -> tuple[np.ndarray, np.ndarray, int]:

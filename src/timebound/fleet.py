@@ -7,12 +7,10 @@ walks. Only those that arrive, find no way or need more room are looked at one b
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from copy import deepcopy
 from dataclasses import dataclass
 from struct import Struct
@@ -42,9 +40,11 @@ from .kernels.priority_inheritance import (
     raise_priorities,
 )
 from .kernels.saving import Savable
+from .kernels.teams import Team
 from .kernels.ticks import PATIENCE, new_clock, wind
-from .kernels.workspace import book_of, new_record, place_in
+from .kernels.workspace import book_of, place_in
 from .text import shown
+from .worlds.changes import me
 from .worlds.grid import Grid
 from .worlds.protocol import World
 
@@ -73,14 +73,17 @@ _SLICE = 32.0
 _MOST_WEIGHT = 1000
 _OF_A_CREW = ("views", "shelf", "rows", "told", "run", "pace")  # not saved, but made anew; the next as well
 _OF_THE_PROCESS = (
-    "_pool", "_tools", "_end", "_views", "_frame_book", "_turn_book", "_noted_book", "_edit_book", "_thread",
+    "_team", "_tools", "_call_book", "_frame", "_turn", "_turn_book", "_end", "_views", "_noted_book", "_edit_book",
+    "_name",
 )  # fmt: skip
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
-_SHORT = 250_000.0  # nanoseconds of work that one thread does sooner than it could wake another
-_FRAME, _FRAME_AT = Struct("=4q"), 8 * place_in(loop.FRAME, "share")  # share, deadline, number, crew
-_STEPS = 2  # where ``run`` counts the moves of a tick
-_FIELDS = loop.EPISODE.names or ()
+_SHORT = 100_000.0  # nanoseconds of work that one thread does sooner than it could wake another
+# What ``run`` is told: the end of a FRAME (share, deadline, number, crew); and the turns, which are behind it: the next
+# one, the last one, and counts of expansions, of ends and of moves.
+_CALL, _CALL_AT = Struct("=8q"), 8 * place_in(loop.FRAME, "share")
+_NEXT, _, _SPENT, _ENDED, _STEPS = range(5)
+_FIELDS, _FRAME_FIELDS = loop.EPISODE.names or (), loop.FRAME.names or ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class _Crew:
     def _lay_out(self) -> None:
         """What kernels that serve a crew are told first."""
         self.rows = self.views.kind.token, self.shelf.kind.token, self.views.rows, self.shelf.rows
-        self.told: tuple[Any, ...] | None = None  # all that ``run`` was told last
+        self.told: list[tuple[Any, ...]] = []  # all that ``run`` was told last, by each thread
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is on the shelves, for addresses are those of a process; as is the pace."""
@@ -280,8 +283,6 @@ class Fleet(Savable):
         self.frame_expansions = None if frame_expansions is None else countable("frame_expansions", frame_expansions)
         self._most = UNLIMITED if budget is None else countable("budget, the expansions of an agent per tick,", budget)
         self.threads = countable("threads", threads, 256)
-        self._frame, self._turn = new_record(loop.FRAME), np.zeros(3, np.int64)
-        self._frame["ticks"], self._frame["holds"] = 1, collisions is True
         if not isinstance(collisions, bool):
             raise SpecError(f"collisions is True or False, not {shown(collisions)}")
         self.collisions = collisions
@@ -317,14 +318,19 @@ class Fleet(Savable):
 
     def _take_tools(self) -> None:
         """What a process has of its own."""
-        self._pool = ThreadPoolExecutor(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
+        self._team = Team(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
+        call = np.zeros(len(_FRAME_FIELDS) + 5, np.int64)
+        self._call_book, self._turn = book_of(call).cast("B"), call[len(_FRAME_FIELDS) :]
+        frame = call[: len(_FRAME_FIELDS)].view(loop.FRAME)
+        frame["ticks"], frame["holds"] = 1, self.collisions
+        self._frame: Any = frame if COMPILED else by_attribute(frame)
         self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
-        self._frame_book, self._turn_book = book_of(self._frame), book_of(self._turn)
+        self._turn_book = book_of(self._turn)
         self._noted_book, self._edit_book = book_of(self._noted), book_of(self.world.changes.edited)
-        self._thread = 0  # the one that last called tick()
+        self._name = 0, 0  # by which the world knows the thread that last called tick()
         self._views: dict[int, tuple[Any, Any]] = {}  # by goal, where each has its own; with the view it was made of
         # Agents that are dropped with their fleet give their arrays back.
-        self._end = weakref.finalize(self, _release_all, self._planners, self._pool)
+        self._end = weakref.finalize(self, _release_all, self._planners, self._team)
 
     # --- saving -------------------------------------------------------------------------------------------------------
 
@@ -676,7 +682,8 @@ class Fleet(Savable):
         self._moved.fill(False)
         changes = self.world.changes
         changes.catch_up()
-        self._hear_of_edits()
+        if self._edits != self._edit_book[0]:
+            self._hear_of_edits()
         if self._wakes:
             self._wake_some(began)
         if self._beds:
@@ -686,14 +693,14 @@ class Fleet(Savable):
         for crew in self._crews.values():
             if crew.cursor or crew.members != crew.active + crew.resting:
                 crew.close_ranks(self._episodes["crew"])
-        if self._thread != threading.get_ident():
-            self._thread = threading.get_ident()
+        if self._name[0] != me():  # another thread than the last time
+            self._name = changes.name(self)
             wind(self._tools[0][0], PATIENCE)
         faults: list[Exception] = []  # of agents that were stopped; the others have gone on
         self._turn_book[_STEPS] = 0
         apart = bool(self._herds) or self.collisions  # some move outside of ``run``
         try:
-            changes.enter(self)
+            changes.enter(self._name)
             expansions = self._grow_fields(began) if self._herds else 0
             if self.frame_expansions is not None:
                 expansions += self._spend(self.frame_expansions - expansions, faults)
@@ -705,7 +712,7 @@ class Fleet(Savable):
             if self.collisions:
                 self._make_way()
         finally:
-            changes.leave(self)
+            changes.leave(self._name)
         moved = int(np.count_nonzero(self._moved)) if apart else self._turn_book[_STEPS]
         self._moves += moved
         self._expansions += expansions
@@ -768,7 +775,9 @@ class Fleet(Savable):
             (crew,) = self._crews.values()
             if not crew.active:
                 return 0
-            share = max(crew.least, frame // crew.weights)
+            share = frame // crew.weights
+            if share < crew.least:
+                share = crew.least
             if share * crew.heaviest * crew.members <= frame:  # it is enough for all, and nobody need take turns
                 crew.cursor = 0
                 return self._serve(crew, 0, crew.members, share, 0, faults)
@@ -811,7 +820,7 @@ class Fleet(Savable):
             while waiting and time.perf_counter_ns() < deadline:
                 some = min(waiting, crew.members - crew.cursor)
                 total += self._serve(crew, crew.cursor, crew.cursor + some, share, deadline, faults)
-                done = min(self._turn_book[0], crew.cursor + some) - crew.cursor
+                done = min(self._turn_book[_NEXT], crew.cursor + some) - crew.cursor
                 crew.cursor = (crew.cursor + done) % max(1, crew.members)
                 waiting -= max(done, 1)
         return total
@@ -821,7 +830,7 @@ class Fleet(Savable):
         spent = self._act(crew, crew.order, first, last, share, deadline)
         if not self._noted_book[0]:
             return spent
-        turn = self._turn_book[0]
+        turn = self._turn_book[_NEXT]
         while again := self._attend(faults, deadline):
             if deadline and time.perf_counter_ns() > deadline:
                 break  # they stand in the middle of a decision, and go on in the next frame
@@ -830,44 +839,30 @@ class Fleet(Savable):
                 mine = np.array([k for k in again if self._crew_of[k] is one])
                 assert one is not None
                 spent += self._act(one, mine, 0, len(mine), share, deadline)
-        self._turn_book[0] = turn
+        self._turn_book[_NEXT] = turn
         return spent
 
     def _act(self, crew: _Crew, order: np.ndarray, first: int, last: int, share: int, deadline: int) -> int:
         """One call of the loop, by as many threads as there are."""
-        _FRAME.pack_into(self._frame_book, _FRAME_AT, share, deadline, self._number, crew.number)
-        turn = self._turn_book
-        turn[0], turn[1] = first, last
+        _CALL.pack_into(self._call_book, _CALL_AT, share, deadline, self._number, crew.number, first, last, 0, 0)
         self._noted_book[0] = 0
-        if self._pool is None and order is crew.order:
-            # What it is told is the same in every tick, until something grows.
-            told = crew.told
-            if told is None or told[5] is not self._episodes or told[6] is not order:
-                clock, *diary = self._tools[0]
-                crew.told = told = (
-                    *crew.rows, self._seats, self._episodes, order, self._turn, *diary, self._points, self._moved,
-                    self._noted, clock, self._frame,
-                )  # fmt: skip
-            return int(crew.run(*told))
-        who = *crew.rows, self._seats, self._episodes, order, self._turn
-        seen = self._points, self._moved, self._noted
-        pool = self._pool
-
-        def go(tools: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
-            clock, *diary = tools
-            return int(crew.run(*who, *diary, *seen, clock, self._frame))
-
+        told = crew.told
+        # It is the same in every tick, until something grows.
+        if not told or told[0][5] is not self._episodes or told[0][6] is not order:
+            who = *crew.rows, self._seats, self._episodes, order, self._turn
+            told = [(*who, *diary, *self._seen, self._noted, clock, self._frame) for clock, *diary in self._tools]
+            crew.told = told if order is crew.order else []
+        if self._team is None:
+            crew.run(*told[0])
+            return self._turn_book[_SPENT]
         began = time.perf_counter_ns()
-        helped = crew.pace * (last - first) > _SHORT
-        others = [pool.submit(go, tools) for tools in self._tools[1:]] if helped and pool is not None else []
-        try:
-            spent = go(self._tools[0])
-        finally:
-            wait(others)  # before anyone takes anything from those that they serve, also after Ctrl-C
-        spent += sum(other.result() for other in others)
-        took = (time.perf_counter_ns() - began) * (1 + len(others)) / max(1, last - first)
+        if crew.pace * (last - first) > _SHORT:
+            self._team.call(crew.run, told, self._turn[_ENDED:], self._tools[0][0])
+        else:
+            crew.run(*told[0])
+        took = (time.perf_counter_ns() - began) * self._turn_book[_ENDED] / max(1, last - first)
         crew.pace += 0.25 * (took - crew.pace)
-        return spent
+        return self._turn_book[_SPENT]
 
     @property
     def _seen(self) -> tuple[np.ndarray, np.ndarray]:
@@ -1049,12 +1044,13 @@ class Fleet(Savable):
             ends = names[mine], here[mine], there[mine]
             if self._units is not None and goals is not None:
                 self._units.priority[ends[0]] = self._units.base[ends[0]]
+            name = self.world.changes.name(self)
             try:
-                self.world.changes.enter(self)
+                self.world.changes.enter(name)
                 told = *ends, self._points, self._noted, self._tools[0][0]
                 crew.relocate(*crew.rows, self._seats, self._episodes, *told)
             finally:
-                self.world.changes.leave(self)
+                self.world.changes.leave(name)
             for k in self._noted[1 : 1 + int(self._noted[0])].tolist():
                 self._retire(k)
                 self._set_out(k)
@@ -1175,9 +1171,9 @@ class Fleet(Savable):
         )
 
 
-def _release_all(planners: list[Any], pool: ThreadPoolExecutor | None) -> None:
+def _release_all(planners: list[Any], team: Team | None) -> None:
     for planner in planners:
         if planner is not None:
             planner.release()
-    if pool is not None:
-        pool.shutdown(wait=False)
+    if team is not None:
+        team.dismiss()

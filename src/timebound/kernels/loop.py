@@ -111,13 +111,13 @@ EPISODE = np.dtype({"names": _NAMES, "formats": _FORMATS, "itemsize": 4 * CACHE_
 FRAME = np.dtype(
     [
         ("ticks", np.int64),  # that each agent may make
-        # The next four in this order: a fleet writes them at once.
+        ("alone", np.int64),  # 1: one agent, which keeps a diary
+        ("holds", np.int64),  # 1: decide, and leave the move to the caller
+        # The rest in this order: a fleet writes them at once, and the turns of a call, which are behind them.
         ("share", np.int64),  # expansions that each may make in a tick, times its weight, besides its own limit
         ("deadline", np.int64),  # of all together; 0: none
         ("number", np.int64),  # of the frame
         ("crew", np.int64),  # whose turn it is: of those that ``order`` names, others have left it
-        ("alone", np.int64),  # 1: one agent, which keeps a diary
-        ("holds", np.int64),  # 1: decide, and leave the move to the caller
     ]
 )
 
@@ -132,9 +132,9 @@ NOT_YET = -3  # it has taken long; call again
 AT_ONCE = 32  # expansions that ``retarget`` may make, between two ticks
 
 _TICKS = 64  # between two looks at the clock, if they are short
-# Agents that a thread takes at a time: a sixteenth of all, within these bounds, and a multiple of the lower one, for so
-# many have their bytes of ``moved`` in one line of the cache. If there is a deadline, fewer.
-_AT_ONCE, _MOST_AT_ONCE, _IN_HASTE = CACHE_LINE, 4 * CACHE_LINE, 4
+# Agents that a thread takes at a time: a sixteenth of all, within these bounds; towards the end fewer, so that all
+# threads are ready at the same time. If there is a deadline, the last number.
+_AT_ONCE, _MOST_AT_ONCE, _IN_HASTE = 16, 256, 4
 # How many turns ahead of an agent's own what it holds is asked for: first where its arrays are, then the beginnings of
 # the arrays; in the last turns what it will read in the long ones, for each step of that depends on the one before.
 _ROWS_AHEAD, _ARRAYS_AHEAD = 10, 7
@@ -307,14 +307,14 @@ def one_step(algorithm, t):
 
 @kernel
 def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent, points, moved, noted, clock, frame):
-    """Let agents act: those that ``order`` names, from ``turn[0]`` to ``turn[1]``. Returns how much they expanded.
+    """Let agents act: those that ``order`` names, from ``turn[0]`` to ``turn[1]``.
 
     Agent k is the value in row ``seats[k]`` and has the record ``episodes[k]``; what became of it is its ``outcome``.
     Those that are not on their way any more, or ask for something, are ``noted``: how many, then which.
 
     Several threads may call this with one ``turn`` and one ``noted``: each takes a few agents at a time. After the
-    frame's deadline nobody begins; ``turn[0]`` then tells who would have been next. In a fleet ``turn[2]`` rises by the
-    moves that were made.
+    frame's deadline nobody begins; ``turn[0]`` then tells who would have been next. In a fleet ``turn`` has three
+    numbers more: they rise by what was expanded, by one when a call has ended, and by the moves that were made.
     """
     world = load(view_kind, views, 0)
     call = frame[0]
@@ -334,13 +334,16 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
     while True:
         if call.deadline > 0 and now_ns(clock) > call.deadline:
             break
-        first = fetch_and_add(turn, some)
+        taken = some
+        first = fetch_and_add(turn, taken)
         if first >= last:
             break
+        if call.deadline == 0 and last - first <= 4 * some:
+            some = _AT_ONCE
         # Where nobody was foreseen, because others have had their turns in between, that is done before anyone acts.
         lead = 0 if first == foreseen or call.alone else _ROWS_AHEAD
-        foreseen = first + some
-        for place in range(first - lead, min(first + some, last)):
+        foreseen = first + taken
+        for place in range(first - lead, min(first + taken, last)):
             _foresee_turns(world, kind, rows, seats, episodes, order, place, first, last, call.crew)
             if place < first:
                 continue
@@ -366,11 +369,12 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
                     write_point(world, points, k, episode.position)
                 if episode.outcome != ACTIVE:
                     noted[1 + fetch_and_add(noted, 1)] = k
-    if steps > 0:
-        fetch_and_add(turn[2:], steps)
     if call.alone:
         episodes[at(order[0])].nanoseconds += (now_ns(clock) if step else busy_ns(clock)) - began
-    return total
+    else:
+        fetch_and_add(turn[4:], steps)
+        fetch_and_add(turn[2:], total)
+        fetch_and_add(turn[3:], 1)
 
 
 @inlined
@@ -482,7 +486,7 @@ _OUTCOME = place_in(EPISODE, "outcome")
 
 
 @cache
-def runner(view_kind: Kind, kind: Kind) -> Callable[..., int]:
+def runner(view_kind: Kind, kind: Kind) -> Callable[..., None]:
     """``run`` for worlds and algorithms of these kinds."""
     records = new_record(EPISODE), new_record(FRAME)
     order = diary = (_NUMBERS, _NUMBERS)

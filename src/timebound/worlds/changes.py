@@ -125,18 +125,21 @@ class ChangeLog:
 
     # --- one edit or many searches ----------------------------------------------------------------------------
 
-    def enter(self, who: object = None) -> None:
-        """A search begins. Edits that wait go first, so that busy agents cannot keep them out."""
-        thread = me()
+    @staticmethod
+    def name(who: object) -> tuple[int, int]:
+        """What a search of this thread is known by."""
+        return me(), id(who)
+
+    def enter(self, mine: tuple[int, int]) -> None:
+        """A search begins, of that name. Edits that wait go first, so that busy agents cannot keep them out."""
         # Who searches says so before it looks for editors, and who edits before it looks for searches: so one of two
         # sees the other, and the door is for those who must wait.
-        mine = thread, id(who)
         self._searching.add(mine)
-        if self._editors and self._editors != {thread} and not self._is_inside(mine):
+        if self._editors and self._editors != {mine[0]} and not self._is_inside(mine):
             self._searching.discard(mine)
             with self._door:
                 self._turn.notify_all()
-                while self._editors and self._editors != {thread}:
+                while self._editors and self._editors != {mine[0]}:
                     self._turn.wait(_LISTENS)
                 self._searching.add(mine)
 
@@ -144,9 +147,9 @@ class ChangeLog:
         """Whether the thread is inside already, as a fleet is that asks a field: then editors wait for it."""
         return any(other[0] == mine[0] and other != mine for other in self._searching.copy())
 
-    def leave(self, who: object = None) -> None:
+    def leave(self, mine: tuple[int, int]) -> None:
         """The search pauses. Does no harm where none had begun."""
-        self._searching.discard((me(), id(who)))
+        self._searching.discard(mine)
         if self._editors:
             with self._door:
                 self._turn.notify_all()
