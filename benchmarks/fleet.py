@@ -1,8 +1,9 @@
 """Fleets: what a tick over many agents costs, as ratios within one run; and a few games beside what is done today.
 
-``python benchmarks/fleet.py [part ...]``, of: ticks, frame, million, game, queue. Run it on a quiet machine.
+``python benchmarks/fleet.py [part ...]``, of: ticks, lookahead, million, frame, game, queue. Run it on a quiet machine.
 
 * ticks: a tick over n agents against n times the bare kernel's move, and two threads against one;
+* lookahead: the same for tb-wa* by how much it expands per move, up to what its paper allows on such maps;
 * million: 10,000 agents of kNN LRTA* on 4096 x 4096, and how many fit a frame of 1 ms;
 * frame: tb-wa* under 1 ms: late ticks, quality against the frame, memory;
 * game: 200 monsters in a dungeon, whose player moves every third frame;
@@ -111,6 +112,37 @@ def ticks(folder: Path, say: Say) -> list[dict[str, Any]]:
                 {
                     "map": name, "spec": spec, "agents": count, "bare_ns": bare, "tick_ns_per_agent": one,
                     "ratio": one / bare, "two_threads_ns": two, "speed_up": one / two,
+                }
+            )  # fmt: skip
+    return rows
+
+
+def lookahead(folder: Path, say: Say) -> list[dict[str, Any]]:
+    """tb-wa* by expansions per move: the more an agent does when it has its turn, the less it matters to fetch it."""
+    name, world, _ = world_and_problems(1)
+    starts, goals = pairs(world, 10_000)
+    spec = "tb-wa*:weight=3"
+    rows = []
+    # As many ticks as most of them search.
+    for share, length in ((10, 60), (32, 40), (128, 15), (512, 4)):
+        for count in (100, 1_000, 10_000):
+            say(f"{share} expansions, {count} agents")
+            bares, times = [], []
+            for _ in range(ROUNDS):
+                alone = [
+                    tb.agent(spec, world, tuple(start), tuple(goal), budget=share).run(length)
+                    for start, goal in zip(starts[:100], goals[:100], strict=True)
+                ]
+                bares.append(sum(a.planning_seconds for a in alone) / sum(a.expansions for a in alone) * 1e9)
+                fleet = tb.Fleet(world, spec, frame_expansions=share * count, budget=share)
+                fleet.add(starts[:count], goals[:count])
+                took = sum(timed_ticks(fleet, length))
+                times.append(took / fleet.stats.expansions * 1e6)
+                del fleet
+            rows.append(
+                {
+                    "map": name, "spec": spec, "expansions": share, "agents": count, "alone_ns": median(bares),
+                    "tick_ns": median(times), "ratio": median(times) / median(bares),
                 }
             )  # fmt: skip
     return rows
@@ -289,7 +321,7 @@ def queue(folder: Path, say: Say) -> list[dict[str, Any]]:
     return rows
 
 
-PARTS = {"ticks": ticks, "million": million, "frame": frame, "game": game, "queue": queue}
+PARTS = {"ticks": ticks, "lookahead": lookahead, "million": million, "frame": frame, "game": game, "queue": queue}
 
 
 def show(rows: list[dict[str, Any]]) -> str:

@@ -426,6 +426,51 @@ def test_ids_are_given_again() -> None:
     assert points(fleet.positions)[again[0]] == tuple(fleet.positions[first[1]])
 
 
+@pytest.mark.parametrize("kind", [int, np.int32, np.uint8, float, object])
+def test_points_in_an_array(kind: Any) -> None:
+    """Whole numbers of any type; of those that are wrong it is said which one, whatever the type."""
+    world = tb.Grid([[1, 1, 1], [1, 0, 1], [1, 1, 1]])
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=100)
+    ids = fleet.add(np.array([(0, 0), (2, 2)], kind), np.array([(2, 2), (0, 0)], kind))
+    assert fleet.positions[ids].tolist() == [[0, 0], [2, 2]]
+    fleet.send(ids, np.array([(0, 2), (2, 0)], kind))
+    walk(fleet)
+    assert fleet.positions[ids].tolist() == [[0, 2], [2, 0]]
+    fleet.place(ids, np.array([(1, 0), (1, 2)], kind))
+    assert fleet.positions[ids].tolist() == [[1, 0], [1, 2]]
+    for wrong, words in (((1, 1), r"goal of agent 1 \(1, 1\) is in a wall"), ((1, 3), r"\(1, 3\) is off the map")):
+        with pytest.raises(tb.ProblemError, match=words):
+            fleet.send(ids, np.array([(0, 0), wrong], kind))
+    if kind is float:
+        with pytest.raises(tb.ProblemError, match="goal of agent 1 must be two whole numbers"):
+            fleet.send(ids, np.array([(0, 0), (1, 0.5)]))
+
+
+def test_all_are_added_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If there is no memory for one of them, the others are not there either, and the fleet goes on."""
+    world = rooms()
+    starts, goals = pairs(world, 6)
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=600)
+    first = fleet.add(starts[:2], goals[:2])
+    real, calls = tb.Fleet._take_planner, iter(range(100))
+
+    def scarce(self: tb.Fleet, k: int, goal: int) -> None:
+        if next(calls) == 2:
+            raise MemoryError("no more")
+        real(self, k, goal)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tb.Fleet, "_take_planner", scarce)
+        with pytest.raises(MemoryError, match="no more"):
+            fleet.add(starts[2:], goals[2:])
+    assert fleet.active == 2
+    assert [fleet.status(k) for k in first] == ["active", "active"]
+    again = fleet.add(starts[2:], goals[2:])
+    assert sorted([*first, *again]) == list(range(6))
+    walk(fleet)
+    assert {fleet.status(k) for k in range(6)} == {"reached"}
+
+
 def test_more_agents_than_there_were_rows_for() -> None:
     world = rooms()
     fleet = tb.Fleet(world, "lrta*", frame_expansions=1000)

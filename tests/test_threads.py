@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -22,9 +24,8 @@ SOURCES = Path(__file__).resolve().parent.parent / "src"
 # --- one agent, one thread ----------------------------------------------------------------------------------------
 
 
-def in_other_hands(agent: tb.Agent, world: Any, act: Callable[[], None]) -> None:
-    """Call ``act`` while another thread is in the middle of a step of the agent."""
-    tb.agent(agent.spec, world, (1, 0), (1, 8), budget=5).step()  # so that nothing has to be compiled meanwhile
+def in_other_hands(step: Callable[[], Any], world: Any, act: Callable[[], None]) -> None:
+    """Call ``act`` while another thread is in the middle of a step of an agent, or of a fleet."""
     begun, go = threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -32,7 +33,7 @@ def in_other_hands(agent: tb.Agent, world: Any, act: Callable[[], None]) -> None
         assert go.wait(60)
 
     world.changes.post(slow)
-    other = threading.Thread(target=agent.step, daemon=True)
+    other = threading.Thread(target=step, daemon=True)
     other.start()
     assert begun.wait(60)
     try:
@@ -66,10 +67,44 @@ def test_an_agent_in_the_hands_of_another_thread(use: str) -> None:
         assert "\n" not in str(refusal.value)
         assert agent.position == (1, 0)  # looking at it is allowed
 
-    in_other_hands(agent, world, act)
+    tb.agent(agent.spec, world, (1, 0), (1, 8), budget=5).step()  # so that nothing has to be compiled meanwhile
+    in_other_hands(agent.step, world, act)
     assert agent.ticks == 1
     USES[use](agent)  # the other thread is done with it
     assert agent.run().status == "reached"
+
+
+ORDERS: dict[str, Callable[[tb.Fleet], Any]] = {
+    "tick": lambda fleet: fleet.tick(),
+    "add": lambda fleet: fleet.add([(0, 0)], (1, 8)),
+    "send": lambda fleet: fleet.send([0], (0, 8)),
+    "place": lambda fleet: fleet.place([0], [(0, 1)]),
+    "cancel": lambda fleet: fleet.cancel([1]),
+    "save": pickle.dumps,
+    "copy": copy.deepcopy,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_fleet_in_the_hands_of_another_thread(order: str, threads: int) -> None:
+    world = tb.Grid(np.ones((3, 9)))
+    fleet = tb.Fleet(world, "tba*", frame_expansions=50, threads=threads)
+    fleet.add([(1, 0), (2, 0)], (1, 8))
+
+    def act() -> None:
+        with pytest.raises(tb.Error, match="this fleet is in use by another thread") as refusal:
+            ORDERS[order](fleet)
+        assert "\n" not in str(refusal.value)
+        assert fleet.positions.tolist() == [[1, 0], [2, 0]]  # looking at it is allowed
+
+    in_other_hands(fleet.tick, world, act)
+    assert fleet.stats.ticks == 1
+    ORDERS[order](fleet)  # the other thread is done with it
+    assert not fleet._hands
+    while fleet.active:
+        fleet.tick()
+    world.block((0, 5))  # nobody is thought to be inside still
 
 
 def test_the_same_thread_may_use_an_agent_in_the_middle_of_a_step() -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
-from .errors import Error, MoveError, ProblemError, SpecError, WorldError, check_world
+from .errors import MoveError, ProblemError, SpecError, WorldError, check_world
+from .hands import one_thread
 from .kernels import loop
 from .kernels.layout import COUNTS
 from .kernels.memory import Piece
@@ -118,35 +118,7 @@ class _Retired:
         return dict(self._details)
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _one_thread(method: Callable[Concatenate[Agent, P], T]) -> Callable[Concatenate[Agent, P], T]:
-    """Refuse a second thread while one is at work with the agent: kernels run side by side, and would share arrays.
-
-    One call of ``setdefault`` decides who is first, so no thread can come in between. The name goes away without a
-    call, so no interrupt can come in between either; one that is left behind all the same still lets its thread in.
-    """
-
-    @functools.wraps(method)
-    def alone(self: Agent, *args: P.args, **options: P.kwargs) -> T:
-        hands, mine = self._hands, me()
-        try:
-            owner = hands.setdefault(0, mine)
-            if owner != mine:
-                raise Error(
-                    "this agent is in use by another thread; give each thread agents of its own, they may share a world"
-                    if owner >> 64 == mine >> 64
-                    else "this agent was in use by another thread when the process was forked, and stands half-way "
-                    "through a step; make a new one"
-                )
-            return method(self, *args, **options)
-        finally:
-            if 0 in hands and hands[0] is mine:
-                del hands[0]
-
-    return alone
+_one_thread = one_thread("agent")
 
 
 def _give_back(planner: Any, hands: dict[int, int]) -> None:

@@ -22,6 +22,7 @@ from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
 from .errors import Error, ProblemError, SpecError, at_least, check_world, is_number
 from .fields import DistanceField
+from .hands import in_use, one_thread
 from .kernels import loop
 from .kernels.distance_field import NOWHERE
 from .kernels.herds import carry, follow
@@ -74,7 +75,7 @@ _MOST_WEIGHT = 1000
 _OF_A_CREW = ("views", "shelf", "rows", "told", "run", "pace")  # not saved, but made anew; the next as well
 _OF_THE_PROCESS = (
     "_team", "_tools", "_call_book", "_frame", "_turn", "_turn_book", "_end", "_views", "_noted_book", "_edit_book",
-    "_name",
+    "_hands", "_name",
 )  # fmt: skip
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
@@ -233,6 +234,9 @@ class _Herd:
         return self._listed
 
 
+_one_thread = one_thread("fleet")
+
+
 class Fleet(Savable):
     """Many agents in one world, under one budget per frame.
 
@@ -327,6 +331,7 @@ class Fleet(Savable):
         self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
         self._turn_book = book_of(self._turn)
         self._noted_book, self._edit_book = book_of(self._noted), book_of(self.world.changes.edited)
+        self._hands: dict[int, int] = {}  # 0: the thread that is at work with the fleet
         self._name = 0, 0  # by which the world knows the thread that last called tick()
         self._views: dict[int, tuple[Any, Any]] = {}  # by goal, where each has its own; with the view it was made of
         # Agents that are dropped with their fleet give their arrays back.
@@ -337,6 +342,7 @@ class Fleet(Savable):
     def __copy__(self) -> Fleet:
         return deepcopy(self, {id(self.world): self.world})
 
+    @_one_thread
     def __getstate__(self) -> dict[str, Any]:
         """All but what a process has of its own; crews are named by where things lie in memory, so without names."""
         state = {name: value for name, value in self.__dict__.items() if name not in _OF_THE_PROCESS}
@@ -374,6 +380,7 @@ class Fleet(Savable):
 
     # --- who there is -------------------------------------------------------------------------------------------------
 
+    @_one_thread
     def add(
         self,
         starts: Any,
@@ -396,12 +403,31 @@ class Fleet(Savable):
         here = self._states(starts, "start")
         there = self._goals(goals, len(here))
         self._check_apart(here, "start")
-        ids = np.zeros(len(here), np.int64)
-        for n, (start, goal) in enumerate(zip(here, there, strict=True)):
-            ids[n] = self._enlist(start, goal, weight, chosen, held)
-        return ids
+        ids = [self._enroll(chosen, held) for _ in here]
+        fields = dict.fromkeys(_FIELDS, 0) | {
+            "status": loop.REACHED,
+            "moves_per_decision": 1,
+            "weight": weight,
+            "limit": min(self._most, self.frame_expansions or UNLIMITED),
+            "move_limit": UNLIMITED,
+            "served": self._number,
+            "crew": -1,
+        }
+        self._episodes[ids] = tuple(fields.values())
+        self._episodes["position"][ids], self._episodes["goal"][ids] = here, there
+        self._points[ids] = self._points_of(np.array(here, np.int64))
+        if self._units is not None:
+            self._units.base[ids] = self._units.priority[ids] = _AHEAD * (weight - 1)
+        try:
+            for k in ids:
+                self._set_out(k)
+        except BaseException:
+            self.cancel(ids)  # all or none
+            raise
+        return np.array(ids, np.int64)
 
-    def _enlist(self, start: int, goal: int, weight: int, spec: Spec, database: Any) -> int:
+    def _enroll(self, spec: Spec, database: Any) -> int:
+        """A row for an agent."""
         if self._spare:
             k = self._spare.pop()
         else:
@@ -413,22 +439,6 @@ class Fleet(Savable):
             self._specs.append((spec, database))
             self._crew_of.append(None)
         self._specs[k] = spec, database
-        fields = dict.fromkeys(_FIELDS, 0) | {
-            "position": start,
-            "goal": goal,
-            "status": loop.REACHED,
-            "moves_per_decision": 1,
-            "weight": weight,
-            "limit": min(self._most, self.frame_expansions or UNLIMITED),
-            "move_limit": UNLIMITED,
-            "served": self._number,
-            "crew": -1,
-        }
-        self._episodes[k] = tuple(fields.values())  # at once: field by field takes as long as all the rest
-        self._points[k] = self._point(start)
-        if self._units is not None:
-            self._units.base[k] = self._units.priority[k] = _AHEAD * (weight - 1)
-        self._set_out(k)
         return k
 
     def _check_apart(self, states: list[int], what: str, but: Sequence[int] = ()) -> None:
@@ -491,11 +501,11 @@ class Fleet(Savable):
             else:
                 options = {"database": database} if algorithm.database else {}
                 planner = algorithm.make(self.world, goal, budget, **options, **spec.parameters)
-        self._planners[k] = planner
-        self._shelve(k, planner.state)
         expect = getattr(planner, "expect", None)
         if expect is not None:
             expect(self.world.view, int(self._episodes["position"][k]))
+        self._planners[k] = planner
+        self._shelve(k, planner.state)
 
     def _shelve(self, k: int, state: Any) -> None:
         """Write an agent's state down: it is new, or something in it was exchanged."""
@@ -652,8 +662,13 @@ class Fleet(Savable):
         """The states of many points, every one checked before anything is done."""
         if isinstance(points, (str, bytes)) or not isinstance(points, (Sequence, np.ndarray)):
             raise ProblemError(f"{what}s are a sequence of points, not {shown(points)}")
-        listed = points.tolist() if isinstance(points, np.ndarray) else points
-        return [self.world.state_of(point, f"{what} of agent {n}") for n, point in enumerate(listed)]
+        if isinstance(points, np.ndarray):
+            if isinstance(self.world, Grid) and points.ndim == 2 and points.shape[1] == 2 and points.dtype.kind in "iu":
+                states = self.world.path_states(points)
+                if self.world.are_open(states).all():
+                    return states.tolist()  # else they are looked at one by one, to say which is wrong
+            points = points.tolist()
+        return [self.world.state_of(point, f"{what} of agent {n}") for n, point in enumerate(points)]
 
     def _goals(self, goals: Any, count: int) -> list[int]:
         """A state for each of so many agents: of one point for all, or of one for each."""
@@ -673,62 +688,79 @@ class Fleet(Savable):
     def _point(self, state: int) -> Any:
         return self.world.point_of(state) if self._cells else (state, 0)
 
+    def _points_of(self, states: np.ndarray) -> np.ndarray:
+        return self.world.points_of(states) if self._cells else np.column_stack((states, np.zeros_like(states)))
+
     # --- one frame ----------------------------------------------------------------------------------------------------
 
     def tick(self) -> int:
         """Let every agent make a move, as far as the frame allows. Returns how many moved."""
-        began = time.perf_counter_ns()
-        self._number += 1
-        self._moved.fill(False)
-        changes = self.world.changes
-        changes.catch_up()
-        if self._edits != self._edit_book[0]:
-            self._hear_of_edits()
-        if self._wakes:
-            self._wake_some(began)
-        if self._beds:
-            self._rise(began)
-        if self.world.goal_views:
-            self._forget_goals()
-        for crew in self._crews.values():
-            if crew.cursor or crew.members != crew.active + crew.resting:
-                crew.close_ranks(self._episodes["crew"])
-        if self._name[0] != me():  # another thread than the last time
-            self._name = changes.name(self)
-            wind(self._tools[0][0], PATIENCE)
-        faults: list[Exception] = []  # of agents that were stopped; the others have gone on
-        self._turn_book[_STEPS] = 0
-        apart = bool(self._herds) or self.collisions  # some move outside of ``run``
+        hands, mine = self._hands, me()
         try:
-            changes.enter(self._name)
-            expansions = self._grow_fields(began) if self._herds else 0
-            if self.frame_expansions is not None:
-                expansions += self._spend(self.frame_expansions - expansions, faults)
-            else:
-                expansions += self._hurry(began, faults)
-            self._last_expansions = expansions
-            for herd in list(self._herds.values()) if self._herds else ():
-                self._follow(herd)
-            if self.collisions:
-                self._make_way()
+            # As ``one_thread``, which would take a tenth of a short tick.
+            owner = hands.setdefault(0, mine)
+            if owner != mine:
+                raise in_use("fleet", owner, mine)
+            began = time.perf_counter_ns()
+            self._number += 1
+            self._moved.fill(False)
+            changes = self.world.changes
+            changes.catch_up()
+            if self._edits != self._edit_book[0]:
+                self._hear_of_edits()
+            if self._wakes:
+                self._wake_some(began)
+            if self._beds:
+                self._rise(began)
+            if self.world.goal_views:
+                self._forget_goals()
+            for crew in self._crews.values():
+                if crew.cursor or crew.members != crew.active + crew.resting:
+                    crew.close_ranks(self._episodes["crew"])
+            if self._name[0] != mine:  # another thread than the last time
+                self._name = changes.name(self)
+                for clock, _, _ in self._tools:
+                    wind(clock, PATIENCE)
+            faults: list[Exception] = []  # of agents that were stopped; the others have gone on
+            self._turn_book[_STEPS] = 0
+            apart = bool(self._herds) or self.collisions  # some move outside of ``run``
+            try:
+                changes.enter(self._name)
+                expansions = self._grow_fields(began) if self._herds else 0
+                if self.frame_expansions is not None:
+                    expansions += self._spend(self.frame_expansions - expansions, faults)
+                else:
+                    expansions += self._hurry(began, faults)
+                self._last_expansions = expansions
+                for herd in list(self._herds.values()) if self._herds else ():
+                    self._follow(herd)
+                if self.collisions:
+                    self._make_way()
+            finally:
+                changes.leave(self._name)
+            moved = int(np.count_nonzero(self._moved)) if apart else self._turn_book[_STEPS]
+            self._moves += moved
+            self._expansions += expansions
+            took = (time.perf_counter_ns() - began) * 1e-6
+            self._times[(self._number - 1) % _TIMED] = took
+            if self.frame_ms is not None:
+                self._learn_from(took, self.frame_ms)
+            if faults:
+                raise type(faults[0])("; ".join(map(str, faults)))
+            return moved
         finally:
-            changes.leave(self._name)
-        moved = int(np.count_nonzero(self._moved)) if apart else self._turn_book[_STEPS]
-        self._moves += moved
-        self._expansions += expansions
-        took = (time.perf_counter_ns() - began) * 1e-6
-        self._times[(self._number - 1) % _TIMED] = took
-        if self.frame_ms is not None:
-            self._late += took > self.frame_ms
-            if took > self.frame_ms:
-                self._margin = min(self._margin + _LATE, 5e5 * self.frame_ms)
-            elif took > 0.8 * self.frame_ms:  # a frame that was not full tells nothing
-                self._margin = max(self._margin - _IN_TIME, 0.0)
-            # Four fifths of the frame are aimed at: what a share costs varies.
-            self._share = min(max(self._share * min(max(0.8 * self.frame_ms / took, 0.5), 1.25), _SLICE), 1e9)
-        if faults:
-            raise type(faults[0])("; ".join(map(str, faults)))
-        return moved
+            if 0 in hands and hands[0] is mine:
+                del hands[0]
+
+    def _learn_from(self, took: float, frame: float) -> None:
+        """What a tick has taken, of a frame of so many milliseconds, tells what the next one may do."""
+        if took > frame:
+            self._late += 1
+            self._margin = min(self._margin + _LATE, 5e5 * frame)
+        elif took > 0.8 * frame:  # a frame that was not full tells nothing
+            self._margin = max(self._margin - _IN_TIME, 0.0)
+        # Four fifths of the frame are aimed at: what a share costs varies.
+        self._share = min(max(self._share * min(max(0.8 * frame / took, 0.5), 1.25), _SLICE), 1e9)
 
     def _grow_fields(self, began: int) -> int:
         """Let the fields of herds grow, each by the part of the frame that its agents have. Returns the expansions."""
@@ -851,7 +883,8 @@ class Fleet(Savable):
         if not told or told[0][5] is not self._episodes or told[0][6] is not order:
             who = *crew.rows, self._seats, self._episodes, order, self._turn
             told = [(*who, *diary, *self._seen, self._noted, clock, self._frame) for clock, *diary in self._tools]
-            crew.told = told if order is crew.order else []
+            if order is crew.order:
+                crew.told = told
         if self._team is None:
             crew.run(*told[0])
             return self._turn_book[_SPENT]
@@ -998,6 +1031,7 @@ class Fleet(Savable):
 
     # --- orders -------------------------------------------------------------------------------------------------------
 
+    @_one_thread
     def send(self, ids: Any, goals: Any) -> None:
         """Let agents go to other goals, each to its own or all to one.
 
@@ -1006,6 +1040,7 @@ class Fleet(Savable):
         agents = self._agents(ids)
         self._relocate(agents, None, self._goals(goals, len(agents)))
 
+    @_one_thread
     def place(self, ids: Any, points: Any) -> None:
         """Put agents elsewhere: a teleport, a knock-back. They go on from there."""
         agents = self._agents(ids)
@@ -1030,7 +1065,7 @@ class Fleet(Savable):
                 walking[mine] = self._send_herd(number, names[mine], there[mine])
             else:
                 self._episodes["position"][names[mine]] = here[mine]
-                self._points[names[mine]] = [self._point(int(state)) for state in here[mine]]
+                self._points[names[mine]] = self._points_of(here[mine])
                 self._episodes["status"][names[mine]] = np.where(here[mine] == there[mine], loop.REACHED, loop.ACTIVE)
                 self._settle(names[mine])
         for number in np.unique(crews[walking & (crews >= 0)]).tolist():
@@ -1088,6 +1123,7 @@ class Fleet(Savable):
         self._settle(agents)
         return True
 
+    @_one_thread
     def cancel(self, ids: Any) -> None:
         """Take agents out of the fleet; their ids are free for others."""
         for k in self._agents(ids):

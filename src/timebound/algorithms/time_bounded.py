@@ -464,9 +464,13 @@ class TimeBoundedPlanner:
 
     def expect(self, view: Any, start: int) -> None:
         """The agent will begin at ``start``: what its first ticks touch is there before them."""
-        search = self.state.search
-        h = estimate(view, aim(view, int(search["goal"][0])), start, locate(view, start))
-        self._workspace.expect(start, int(search["h_weight"][0]) * int(h) >> (int(view.shift) + WEIGHT_SHIFT))
+
+        def key() -> int:
+            search = self.state.search
+            h = estimate(view, aim(view, int(search["goal"][0])), start, locate(view, start))
+            return int(search["h_weight"][0]) * int(h) >> (int(view.shift) + WEIGHT_SHIFT)
+
+        self._workspace.expect(start, key)
 
     def enlarge(self) -> None:
         """Double whatever is full."""

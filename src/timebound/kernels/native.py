@@ -30,6 +30,13 @@ if COMPILED:
 __all__ = ["Kind", "Shelf", "entrance", "kind_of", "load"]
 
 
+class Written(NamedTuple):
+    """The parts of a value, and what is written down of them."""
+
+    parts: tuple[Any, ...]
+    words: list[int]
+
+
 class Kind:
     """A type of values, as kernels know it. There is one for each, so two are compared by being the same."""
 
@@ -50,16 +57,20 @@ class Kind:
         """Addresses and types are those of a process: in another one the kind is found by what values look like."""
         return _kind_like, (self._outline,)
 
-    def words_of(self, value: Any) -> list[int]:
-        """The value as it is written down."""
-        words: list[int] = []
-        for sort, one in zip(self._sorts, self._all(value), strict=False):
+    def written(self, value: Any, like: Written | None = None) -> Written:
+        """The value as it is written down; ``like`` another one, with which it may have parts in common."""
+        parts = self._all(value)
+        words = [0] * self.words if like is None else like.words.copy()
+        before = (None,) * len(parts) if like is None else like.parts
+        for place, sort, old, new in zip(self._places, self._sorts, before, parts, strict=False):
+            if new is old:
+                continue  # agents of one fleet have a store in common, and much of what they are told of their world
             if sort <= _RECORDS:
-                words.append(_address(one))
-                words.extend(one.shape)
+                words[place] = _address(new)
+                words[place + 1 : place + 1 + new.ndim] = new.shape
             else:
-                words += _words(sort, one)
-        return words
+                words[place : place + 1] = _words(sort, new)
+        return Written(parts, words)
 
     def changes(self, before: Any, after: Any) -> list[tuple[int, list[int]]] | None:
         """Where to write what, if one value takes the place of another; None if it is of another kind.
@@ -194,6 +205,7 @@ class Shelf:
         self.kind = kind
         self._width = kind.words if COMPILED else 1  # of what is written; a row may be wider
         self.rows = self._empty(rows)
+        self._last: Written | None = None  # what was written down last
 
     def _empty(self, rows: int) -> np.ndarray:
         return in_lines(rows, self._width) if COMPILED else np.zeros((rows, 1), object)
@@ -203,7 +215,8 @@ class Shelf:
         if not COMPILED:
             self.rows[row, 0] = (value,)  # wrapped: NumPy would take a tuple for a row
             return
-        self.rows[row, : self._width] = self.kind.words_of(value)
+        self._last = self.kind.written(value, self._last)
+        self.rows[row, : self._width] = self._last.words
 
     def renew(self, row: int, before: Any, after: Any) -> bool:
         """Write down what is another array in ``after`` than in ``before``. False, and nothing, if kinds differ."""
@@ -220,6 +233,7 @@ class Shelf:
     def clear(self, row: int) -> None:
         """Forget a value: nothing points to its arrays any more."""
         self.rows[row] = 0
+        self._last = None
 
     def enlarge(self, rows: int) -> None:
         """Room for so many rows."""

@@ -270,7 +270,8 @@ class Store:
         """What a new holder of pages notes; see above."""
         self._numbers += 1
         notes = zeros(8)
-        notes[[ME, LEFT]] = self._numbers, self.left + int(self.pages.book[_FREED])
+        notes[ME] = self._numbers
+        notes[LEFT] = self.left + int(self.pages.book[_FREED])
         return notes
 
     def join(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
@@ -109,10 +110,10 @@ class Workspace:
         self._room: Room | None = None
         self._store: Store | None = None
         self.shared = False  # whether the store is a fleet's
-        saved = zeros(5)
         if real_time and world.table == "dense":
-            self._in_a_store(world, saved)
+            self._in_a_store(world)
             return
+        saved = zeros(5)
         # More entries than states have not been seen; they are for what may come.
         entries = max(4096, n if real_time else n // 8)
         if real_time:
@@ -136,7 +137,7 @@ class Workspace:
         else:
             self.table = DenseTable(np.zeros(n, np.int64), np.zeros(1, np.int64))
 
-    def _in_a_store(self, world: Searchable, saved: np.ndarray) -> None:
+    def _in_a_store(self, world: Searchable) -> None:
         """Table and open list in pages of a store: of the fleet's, if it is one of its agents, or of its own."""
         n, width = world.states, world.view.width
         fleet = gathered(Store.for_fleet)
@@ -160,7 +161,7 @@ class Workspace:
         else:
             assert self._room is not None
             keys, items = self._room.arrays[:2] if self.shared else self._room.arrays[3:5]
-            self.queue = HeapQueue(keys, items, saved)
+            self.queue = HeapQueue(keys, items, zeros(5))
         self.queue.saved[:5] = _EMPTY
 
     def __getstate__(self) -> dict[str, Any]:
@@ -199,8 +200,8 @@ class Workspace:
             pass
         return cls(world, real_time)
 
-    def expect(self, start: int, key: int) -> None:
-        """A search will begin at ``start``, whose key is that: what its first ticks touch is there before them."""
+    def expect(self, start: int, key_of: Callable[[], int]) -> None:
+        """A search will begin at ``start``, whose key can be asked: what its first ticks touch is there before them."""
         table, queue, room = self.table, self.queue, self._room
         if self._store is not None:
             self._store.expect_agents()
@@ -211,7 +212,7 @@ class Workspace:
         words = (0, _FIRST_WORDS), (0, _FIRST_WORDS >> 1), (0, _FIRST_WORDS >> 3), (8 * (start >> PAGE_BITS), 1)
         parts = [*words, (0, _FIRST_ENTRIES), (0, _FIRST_ENTRIES)]
         if isinstance(queue, BucketQueue):
-            parts[len(words)] = 4 * key - 2 * _FIRST_ENTRIES, 3 * _FIRST_ENTRIES
+            parts[len(words)] = 4 * key_of() - 2 * _FIRST_ENTRIES, 3 * _FIRST_ENTRIES
         for number, (first, size) in enumerate(parts):
             room.touch(number, first, size)
         row = self.paths.nbytes // 2
