@@ -714,9 +714,6 @@ class Fleet(Savable):
                 self._rise(began)
             if self.world.goal_views:
                 self._forget_goals()
-            for crew in self._crews.values():
-                if crew.cursor or crew.members != crew.active + crew.resting:
-                    crew.close_ranks(self._episodes["crew"])
             if self._name[0] != mine:  # another thread than the last time
                 self._name = changes.name(self)
                 for clock, _, _ in self._tools:
@@ -807,12 +804,15 @@ class Fleet(Savable):
             (crew,) = self._crews.values()
             if not crew.active:
                 return 0
+            if crew.members != crew.active + crew.resting:
+                crew.close_ranks(self._episodes["crew"])
             share = frame // crew.weights
             if share < crew.least:
                 share = crew.least
             if share * crew.heaviest * crew.members <= frame:  # it is enough for all, and nobody need take turns
                 crew.cursor = 0
-                return self._serve(crew, 0, crew.members, share, 0, faults)
+                spent = self._act(crew, crew.order, 0, crew.members, share, 0)
+                return spent + self._attend_to_all(share, 0, faults) if self._noted_book[0] else spent
         crews = self._in_turn()
         weights, total = sum(crew.weights for crew in crews), 0
         waiting = {crew.number: crew.members for crew in crews}
@@ -836,6 +836,9 @@ class Fleet(Savable):
     def _in_turn(self) -> list[_Crew]:
         """The crews that have somebody on the way, another one first in each tick."""
         crews = [crew for crew in self._crews.values() if crew.active]
+        for crew in crews:
+            if crew.cursor or crew.members != crew.active + crew.resting:
+                crew.close_ranks(self._episodes["crew"])
         first = self._number % len(crews) if crews else 0
         return crews[first:] + crews[:first] if first else crews
 
@@ -860,9 +863,11 @@ class Fleet(Savable):
     def _serve(self, crew: _Crew, first: int, last: int, share: int, deadline: int, faults: list[Exception]) -> int:
         """Let the agents in these places of a crew's order act, and attend to what they ask for."""
         spent = self._act(crew, crew.order, first, last, share, deadline)
-        if not self._noted_book[0]:
-            return spent
-        turn = self._turn_book[_NEXT]
+        return spent + self._attend_to_all(share, deadline, faults) if self._noted_book[0] else spent
+
+    def _attend_to_all(self, share: int, deadline: int, faults: list[Exception]) -> int:
+        """Attend to what agents have asked for, until nobody does. Returns what they have expanded meanwhile."""
+        spent, turn = 0, self._turn_book[_NEXT]
         while again := self._attend(faults, deadline):
             if deadline and time.perf_counter_ns() > deadline:
                 break  # they stand in the middle of a decision, and go on in the next frame
