@@ -294,9 +294,10 @@ def queue(folder: Path, say: Say) -> list[dict[str, Any]]:
         fleet = tb.Fleet(world, spec, frame_ms=1.0)
         tb.Fleet(world, spec, frame_ms=1.0).add(starts[:2], goals[:2])
         ids = fleet.add(starts, goals)
-        first = fleet.positions.copy()
-        while not (fleet.positions[ids] != first).any(axis=1).all():
+        have_moved = np.zeros(len(ids), bool)  # whether or not they have stepped back since
+        while not have_moved.all():
             fleet.tick()
+            have_moved |= fleet.moved[ids]
         rows.append(
             {
                 "map": name,
