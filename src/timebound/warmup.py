@@ -239,8 +239,8 @@ def _field(world: World, start: Any, goal: Any) -> None:
 
 
 def _crowd(world: World, start: Any, goal: Any) -> None:
-    """Two who must pass each other, one of them by a shared field."""
-    fleet = Fleet(world, frame_expansions=1000, collisions=True)
+    """Two who must pass each other, one of them by a shared field; there would be a thread to help."""
+    fleet = Fleet(world, frame_expansions=1000, collisions=True, threads=2)
     fleet.add([start], [goal])
     fleet.add([goal], [start], spec="field")
     for _ in range(100):
