@@ -35,6 +35,7 @@ from .instructions import (
     load,
     lowest_bit,
     now_ns,
+    places_in_row,
     prefetch,
     seize,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "lowest_bit",
     "now_ns",
     "on_compile",
+    "places_in_row",
     "prefetch",
     "seize",
     "sources_digest",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -30,6 +30,7 @@ from .instructions import (
     load,
     lowest_bit,
     now_ns,
+    places_in_row,
     prefetch,
     seize,
 )
@@ -118,12 +119,27 @@ def _type_of_foresee_row(context: Any) -> Callable[..., Any]:
 
 @lower_builtin(foresee_row, types.TypeRef, types.Array, types.Integer)
 def _emit_foresee_row(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    def words(of: Any) -> int:
-        return sum(map(words, of)) if isinstance(of, types.BaseTuple) else 1 + getattr(of, "ndim", 0)
-
-    size = min(8 * words(signature.args[0].instance_type), 8 * CACHE_LINE)
+    words = sum(1 + getattr(of, "ndim", 0) for of in _parts(signature.args[0].instance_type))
+    size = min(8 * words, _LINES_OF_ROW * CACHE_LINE)
     _emit_hints(builder, _begin_of_row(context, builder, signature.args[1:], args[1:]), size)
     return context.get_dummy_value()
+
+
+_LINES_OF_ROW = 4  # that are asked for
+
+
+def _parts(of: Any) -> Iterator[Any]:
+    """The arrays and numbers in a type; the tuples in it are gone through."""
+    if isinstance(of, types.BaseTuple):
+        for part in of:
+            yield from _parts(part)
+    else:
+        yield of
+
+
+def _places(of: Any) -> Iterator[tuple[int, int]]:
+    """Where they are in a row."""
+    return iter(places_in_row([getattr(part, "ndim", 0) for part in _parts(of)]))
 
 
 def _begin_of_row(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
@@ -143,21 +159,15 @@ def _type_of_foresee_arrays(context: Any) -> Callable[..., Any]:
 @lower_builtin(foresee_arrays, types.TypeRef, types.Array, types.Integer)
 def _emit_foresee_arrays(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
-    place = 0
-
-    def tell(of: Any, own: bool) -> None:
-        nonlocal place
-        if isinstance(of, types.BaseTuple):
-            for part in of:
-                tell(part, own and not isinstance(part, types.BaseTuple))
-            return
-        if isinstance(of, types.Array) and own:
-            word = builder.load(builder.gep(begin, [ir.IntType(64)(place)]))
-            size = context.get_abi_sizeof(context.get_data_type(of.dtype))
-            _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size)
-        place += 1 + getattr(of, "ndim", 0)
-
-    tell(signature.args[0].instance_type, True)
+    whole = signature.args[0].instance_type
+    places = _places(whole)
+    for own in whole:
+        for part in _parts(own):
+            place, _ = next(places)
+            if part is own and isinstance(part, types.Array):
+                word = builder.load(builder.gep(begin, [ir.IntType(64)(place)]))
+                size = context.get_abi_sizeof(context.get_data_type(part.dtype))
+                _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size)
     return context.get_dummy_value()
 
 
@@ -182,22 +192,23 @@ def _type_of_load(context: Any) -> Callable[..., Any]:
 def _emit_load(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
     number = ir.IntType(64)
-    places = iter(range(1 << 20))
+    places = _places(signature.args[0].instance_type)
 
-    def word() -> Any:
-        return builder.load(builder.gep(begin, [number(next(places))]))
+    def word(place: int) -> Any:
+        return builder.load(builder.gep(begin, [number(place)]))
 
     def value(of: Any) -> Any:
         if isinstance(of, types.BaseTuple):
             return context.make_tuple(builder, of, [value(part) for part in of])
+        place, shape_at = next(places)
         if not isinstance(of, types.Array):
-            bits = word()
+            bits = word(place)
             if isinstance(of, types.Float):
                 return context.cast(builder, builder.bitcast(bits, ir.DoubleType()), types.float64, of)
             return context.cast(builder, bits, types.int64, of)
         made = context.make_array(of)(context, builder)
-        made.data = builder.inttoptr(word(), made.data.type)
-        shape = [word() for _ in range(of.ndim)]
+        made.data = builder.inttoptr(word(place), made.data.type)
+        shape = [word(shape_at + k) for k in range(of.ndim)]
         size = number(context.get_abi_sizeof(context.get_data_type(of.dtype)))
         items = number(1)
         strides: list[Any] = []

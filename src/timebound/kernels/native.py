@@ -2,7 +2,8 @@
 
 To hand a NamedTuple of forty arrays to a kernel takes Python 15 microseconds, fifty times what a tick of LRTA* takes.
 Kernels count no references, so all that they need of an array is where it begins and how long it is. ``Shelf`` keeps
-that: a row of words for each value of one type, one word for a number, one and one for each dimension for an array.
+that: a row of words for each value of one type, one word for a number, one and one for each dimension for an array
+(``places_in_row``).
 ``load`` makes the value of a row again; of what a kernel does not use, nothing is read. So one call can serve a
 thousand agents, and a call for one agent passes a few arrays.
 
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Error
-from .jit import COMPILED, load
+from .jit import COMPILED, load, places_in_row
 from .memory import in_lines
 
 if COMPILED:
@@ -50,8 +51,9 @@ class Kind:
             leaves = list(_leaves(kind, "", self._python.__name__))
             self._all = attrgetter(*(name for name, _ in leaves), "__class__")  # the last so that it gives a tuple
             self._sorts = [_sort_of(part) for _, part in leaves]
-            self._places = np.cumsum([0, *(1 + getattr(part, "ndim", 0) for _, part in leaves)]).tolist()
-            self.words = self._places.pop()
+            dimensions = [getattr(part, "ndim", 0) for _, part in leaves]
+            self._places = places_in_row(dimensions)
+            self.words = len(leaves) + sum(dimensions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Addresses and types are those of a process: in another one the kind is found by what values look like."""
@@ -62,14 +64,14 @@ class Kind:
         parts = self._all(value)
         words = [0] * self.words if like is None else like.words.copy()
         before = (None,) * len(parts) if like is None else like.parts
-        for place, sort, old, new in zip(self._places, self._sorts, before, parts, strict=False):
+        for (place, shape), sort, old, new in zip(self._places, self._sorts, before, parts, strict=False):
             if new is old:
                 continue  # agents of one fleet have a store in common, and much of what they are told of their world
             if sort <= _RECORDS:
                 words[place] = _address(new)
-                words[place + 1 : place + 1 + new.ndim] = new.shape
+                words[shape : shape + new.ndim] = new.shape
             else:
-                words[place : place + 1] = _words(sort, new)
+                words[place] = _number(sort, new)
         return Written(parts, words)
 
     def changes(self, before: Any, after: Any) -> list[tuple[int, list[int]]] | None:
@@ -78,14 +80,18 @@ class Kind:
         Only what was exchanged is looked at, as if the rest were known to be the same.
         """
         found = []
-        for place, sort, old, new in zip(self._places, self._sorts, self._all(before), self._all(after), strict=False):
+        parts = self._all(before), self._all(after)
+        for (place, shape), sort, old, new in zip(self._places, self._sorts, *parts, strict=False):
             if old is new:
                 continue
             if type(old) is not type(new):
                 return None
-            if sort <= _RECORDS and _form(old) != _form(new):
+            if sort > _RECORDS:
+                found.append((place, [_number(sort, new)]))
+                continue
+            if _form(old) != _form(new):
                 return None
-            found.append((place, _words(sort, new)))
+            found += [(place, [_address(new)]), (shape, list(new.shape))]
         return found
 
 
@@ -124,12 +130,8 @@ if all(_quick_address(one) == _address(one) for one in (np.zeros(3), np.zeros((2
     _address = _quick_address
 
 
-def _words(sort: int, one: Any) -> list[int]:
-    if sort <= _RECORDS:
-        return [_address(one), *one.shape]
-    if sort == _FLOAT:
-        return [int(np.float64(one).view(np.int64))]
-    return [int(one)]
+def _number(sort: int, one: Any) -> int:
+    return int(np.float64(one).view(np.int64)) if sort == _FLOAT else int(one)
 
 
 def _leaves(kind: Any, name: str, owner: str) -> Any:
