@@ -11,6 +11,7 @@ import numpy as np
 
 __all__ = [
     "CACHE_LINE",
+    "TOGETHER",
     "at",
     "busy_ns",
     "fetch_and_add",
@@ -55,7 +56,7 @@ def fetch_and_add(array: np.ndarray, amount: int) -> int:
         return before
 
 
-_TOGETHER = 32  # parts of a value
+TOGETHER = 32  # parts of a value whose words lie together in a row of a shelf
 
 
 def places_in_row(dimensions: Sequence[int]) -> list[tuple[int, int]]:
@@ -68,8 +69,8 @@ def places_in_row(dimensions: Sequence[int]) -> list[tuple[int, int]]:
     [(0, 3), (1, 4), (2, 4)]
     """
     places: list[tuple[int, int]] = []
-    for first in range(0, len(dimensions), _TOGETHER):
-        some = dimensions[first : first + _TOGETHER]
+    for first in range(0, len(dimensions), TOGETHER):
+        some = dimensions[first : first + TOGETHER]
         begin = first + sum(dimensions[:first])
         shape = begin + len(some)
         for k, count in enumerate(some):

@@ -19,6 +19,7 @@ from numba.extending import lower_builtin, overload, type_callable
 from .compiler import OPTIONS
 from .instructions import (
     CACHE_LINE,
+    TOGETHER,
     at,
     busy_ns,
     fetch_and_add,
@@ -119,13 +120,11 @@ def _type_of_foresee_row(context: Any) -> Callable[..., Any]:
 
 @lower_builtin(foresee_row, types.TypeRef, types.Array, types.Integer)
 def _emit_foresee_row(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    words = sum(1 + getattr(of, "ndim", 0) for of in _parts(signature.args[0].instance_type))
-    size = min(8 * words, _LINES_OF_ROW * CACHE_LINE)
-    _emit_hints(builder, _begin_of_row(context, builder, signature.args[1:], args[1:]), size)
+    parts = list(_parts(signature.args[0].instance_type))
+    # All of it; or of a long one the words that come first.
+    words = sum(1 + getattr(of, "ndim", 0) for of in parts) if len(parts) <= TOGETHER else TOGETHER
+    _emit_hints(builder, _begin_of_row(context, builder, signature.args[1:], args[1:]), 8 * words)
     return context.get_dummy_value()
-
-
-_LINES_OF_ROW = 4  # that are asked for
 
 
 def _parts(of: Any) -> Iterator[Any]:
