@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -301,3 +302,49 @@ def test_a_fork_while_threads_walk_and_edit() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="no signals here")
+@pytest.mark.parametrize("order", ["add", "place", "cancel", "tick"])
+def test_an_interrupt_of_an_order_is_heard_at_its_end(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the fleet holds is as if nothing had come; half of an order would leave addresses of what is given back."""
+    world = tb.Grid(tb.generate.caves((20, 20), seed=1))
+    problems = list(tb.problems(world, 12, seed=3))
+    fleets = []
+    for interrupted in (False, True):
+        fleet = tb.Fleet(world, "lrta*", frame_expansions=12, budget=1)
+        fleet.add([one.start for one in problems[:6]], [one.goal for one in problems[:6]])
+        fleet.tick()
+        name = {"add": "_take_planner", "tick": "_attend"}.get(order, "_retire")
+        if order == "place":
+            name = "_settle"
+        real = getattr(tb.Fleet, name)
+        left = iter([signal.SIGINT] if interrupted else [])
+
+        def struck(self: tb.Fleet, *given: Any, real: Any = real, left: Any = left) -> Any:
+            for one in left:
+                signal.raise_signal(one)
+            return real(self, *given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(tb.Fleet, name, struck)
+            try:
+                if order == "add":
+                    fleet.add([one.start for one in problems[6:]], [one.goal for one in problems[6:]])
+                elif order == "place":
+                    fleet.place([0, 1], [one.start for one in problems[2:4]])
+                elif order == "cancel":
+                    fleet.cancel([2, 3])
+                else:
+                    while fleet.active:
+                        fleet.tick()
+                heard = False
+            except KeyboardInterrupt:
+                heard = True
+        assert heard == interrupted
+        while fleet.active:
+            fleet.tick()
+        fleets.append(fleet)
+    assert fleets[0].positions.tolist() == fleets[1].positions.tolist()
+    assert fleets[0].statuses.tolist() == fleets[1].statuses.tolist()
+    assert len(fleets[0]) == len(fleets[1])

@@ -22,7 +22,7 @@ from .algorithms import REGISTRY, Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
 from .errors import Error, ProblemError, SpecError, at_least, check_world, is_number
 from .fields import DistanceField
-from .hands import in_use, one_thread
+from .hands import in_use, one_thread, undisturbed
 from .kernels import loop
 from .kernels.distance_field import NOWHERE
 from .kernels.herds import carry, follow
@@ -234,7 +234,7 @@ class _Herd:
         return self._listed
 
 
-_one_thread = one_thread("fleet")
+_one_thread, _whole = one_thread("fleet"), one_thread("fleet", whole=True)
 
 
 class Fleet(Savable):
@@ -380,7 +380,7 @@ class Fleet(Savable):
 
     # --- who there is -------------------------------------------------------------------------------------------------
 
-    @_one_thread
+    @_whole
     def add(
         self,
         starts: Any,
@@ -707,11 +707,12 @@ class Fleet(Savable):
             changes = self.world.changes
             changes.catch_up()
             if self._edits != self._edit_book[0]:
-                self._hear_of_edits()
-            if self._wakes:
-                self._wake_some(began)
-            if self._beds:
-                self._rise(began)
+                with undisturbed():
+                    self._hear_of_edits()
+            if self._wakes or self._beds:
+                with undisturbed():
+                    self._wake_some(began)
+                    self._rise(began)
             if self.world.goal_views:
                 self._forget_goals()
             if self._name[0] != mine:  # another thread than the last time
@@ -732,7 +733,8 @@ class Fleet(Savable):
                 for herd in list(self._herds.values()) if self._herds else ():
                     self._follow(herd)
                 if self.collisions:
-                    self._make_way()
+                    with undisturbed():
+                        self._make_way()
             finally:
                 changes.leave(self._name)
             moved = int(np.count_nonzero(self._moved)) if apart else self._turn_book[_STEPS]
@@ -785,8 +787,9 @@ class Fleet(Savable):
         steps = herd.field.following(self._episodes["position"][members])
         self._noted[0] = 0
         told = members, steps, NOWHERE, *self._seen, self._noted, self._number, self.collisions
-        follow(self.world.view, self._episodes, *told)
-        self._dismiss()
+        with undisturbed():
+            follow(self.world.view, self._episodes, *told)
+            self._dismiss()
 
     def _dismiss(self) -> None:
         """Those who were noted are not on their way any more, or again."""
@@ -805,7 +808,8 @@ class Fleet(Savable):
             if not crew.active:
                 return 0
             if crew.members != crew.active + crew.resting:
-                crew.close_ranks(self._episodes["crew"])
+                with undisturbed():
+                    crew.close_ranks(self._episodes["crew"])
             share = frame // crew.weights
             if share < crew.least:
                 share = crew.least
@@ -838,7 +842,8 @@ class Fleet(Savable):
         crews = [crew for crew in self._crews.values() if crew.active]
         for crew in crews:
             if crew.cursor or crew.members != crew.active + crew.resting:
-                crew.close_ranks(self._episodes["crew"])
+                with undisturbed():
+                    crew.close_ranks(self._episodes["crew"])
         first = self._number % len(crews) if crews else 0
         return crews[first:] + crews[:first] if first else crews
 
@@ -868,7 +873,11 @@ class Fleet(Savable):
     def _attend_to_all(self, share: int, deadline: int, faults: list[Exception]) -> int:
         """Attend to what agents have asked for, until nobody does. Returns what they have expanded meanwhile."""
         spent, turn = 0, self._turn_book[_NEXT]
-        while again := self._attend(faults, deadline):
+        while True:
+            with undisturbed():
+                again = self._attend(faults, deadline)
+            if not again:
+                break
             if deadline and time.perf_counter_ns() > deadline:
                 break  # they stand in the middle of a decision, and go on in the next frame
             # What they want may have made them members of another crew.
@@ -1036,7 +1045,7 @@ class Fleet(Savable):
 
     # --- orders -------------------------------------------------------------------------------------------------------
 
-    @_one_thread
+    @_whole
     def send(self, ids: Any, goals: Any) -> None:
         """Let agents go to other goals, each to its own or all to one.
 
@@ -1045,7 +1054,7 @@ class Fleet(Savable):
         agents = self._agents(ids)
         self._relocate(agents, None, self._goals(goals, len(agents)))
 
-    @_one_thread
+    @_whole
     def place(self, ids: Any, points: Any) -> None:
         """Put agents elsewhere: a teleport, a knock-back. They go on from there."""
         agents = self._agents(ids)
@@ -1128,7 +1137,7 @@ class Fleet(Savable):
         self._settle(agents)
         return True
 
-    @_one_thread
+    @_whole
     def cancel(self, ids: Any) -> None:
         """Take agents out of the fleet; their ids are free for others."""
         for k in self._agents(ids):

@@ -8,13 +8,15 @@ either; one that is left behind all the same still lets its thread in.
 from __future__ import annotations
 
 import functools
+import signal
+import threading
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from .errors import Error
 from .worlds.changes import me
 
-__all__ = ["in_use", "one_thread"]
+__all__ = ["in_use", "one_thread", "undisturbed"]
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -33,8 +35,47 @@ def in_use(what: str, owner: int, mine: int) -> Error:
     )
 
 
-def one_thread(what: str) -> Callable[[Callable[Concatenate[S, P], T]], Callable[Concatenate[S, P], T]]:
-    """Refuse a second thread while one is at work in any method that is so marked."""
+# Of the signals those whose handlers are likely to raise something: Ctrl-C, a time that is over, a polite end.
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGALRM", "SIGTERM") if hasattr(signal, name)]
+
+
+class undisturbed:
+    """Let Ctrl-C wait until the end of what must not stop half-way; a moment, in which no kernel is at work for long.
+
+    >>> try:
+    ...     with undisturbed():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("it is done")
+    ... except KeyboardInterrupt:
+    ...     print("and heard")
+    it is done
+    and heard
+    """
+
+    def __enter__(self) -> None:
+        self._heard: list[tuple[int, Any]] = []
+        self._before: list[tuple[int, Any]] = []
+        if threading.current_thread() is threading.main_thread():  # others hear no signals
+            for number in _SIGNALS:
+                before = signal.getsignal(number)
+                if callable(before):
+                    self._before.append((number, before))
+                    signal.signal(number, self._note)
+
+    def _note(self, number: int, frame: Any) -> None:
+        self._heard.append((number, frame))
+
+    def __exit__(self, *_: Any) -> None:
+        for number, before in self._before:
+            signal.signal(number, before)
+        for number, frame in self._heard[:1]:
+            dict(self._before)[number](number, frame)
+
+
+def one_thread(
+    what: str, whole: bool = False
+) -> Callable[[Callable[Concatenate[S, P], T]], Callable[Concatenate[S, P], T]]:
+    """Refuse a second thread while one is at work in any method that is so marked; ``whole``: Ctrl-C waits, too."""
 
     def marked(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
         @functools.wraps(method)
@@ -44,7 +85,10 @@ def one_thread(what: str) -> Callable[[Callable[Concatenate[S, P], T]], Callable
                 owner = hands.setdefault(0, mine)
                 if owner != mine:
                     raise in_use(what, owner, mine)
-                return method(self, *args, **options)
+                if not whole:
+                    return method(self, *args, **options)
+                with undisturbed():
+                    return method(self, *args, **options)
             finally:
                 if 0 in hands and hands[0] is mine:
                     del hands[0]
