@@ -18,6 +18,7 @@ import pytest
 
 import timebound as tb
 from helpers import COMPILED
+from timebound.hands import undisturbed
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 
@@ -348,3 +349,29 @@ def test_an_interrupt_of_an_order_is_heard_at_its_end(order: str, monkeypatch: p
     assert fleets[0].positions.tolist() == fleets[1].positions.tolist()
     assert fleets[0].statuses.tolist() == fleets[1].statuses.tolist()
     assert len(fleets[0]) == len(fleets[1])
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="no signals here")
+def test_every_signal_that_waited_is_heard() -> None:
+    """Also if one before it has raised something; and afterwards all are heard as before."""
+    heard = []
+
+    def note(number: int, frame: Any) -> None:
+        heard.append(number)
+
+    def struck() -> None:
+        with undisturbed():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)
+            assert not heard
+
+    before = signal.signal(signal.SIGTERM, note)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            struck()
+        assert heard == [signal.SIGTERM]
+        assert signal.getsignal(signal.SIGTERM) is note
+        signal.raise_signal(signal.SIGTERM)
+        assert len(heard) == 2
+    finally:
+        signal.signal(signal.SIGTERM, before)

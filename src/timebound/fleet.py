@@ -184,12 +184,13 @@ class _Crew:
     def close_ranks(self, crews: np.ndarray) -> None:
         """Drop those who left, once they are many; ``crews`` tells whose number an agent has. All keep their turns."""
         if self.members - self.active - self.resting > max(8, self.members >> 3):
-            stays = crews[self.order[: self.members]] == self.number
-            self.cursor = int(np.count_nonzero(stays[: self.cursor]))
-            kept = self.order[: self.members][stays]
-            self.members = len(kept)
-            self.order[: self.members] = kept
-            self._listed = set(kept.tolist())
+            with undisturbed():
+                stays = crews[self.order[: self.members]] == self.number
+                self.cursor = int(np.count_nonzero(stays[: self.cursor]))
+                kept = self.order[: self.members][stays]
+                self.members = len(kept)
+                self.order[: self.members] = kept
+                self._listed = set(kept.tolist())
         self.cursor = self.cursor % self.members if self.members else 0
 
 
@@ -709,7 +710,7 @@ class Fleet(Savable):
             if self._edits != self._edit_book[0]:
                 with undisturbed():
                     self._hear_of_edits()
-            if self._wakes or self._beds:
+            if self._wakes or (self._beds and self._number - self._beds[0][0] >= _REST):
                 with undisturbed():
                     self._wake_some(began)
                     self._rise(began)
@@ -730,8 +731,10 @@ class Fleet(Savable):
                 else:
                     expansions += self._hurry(began, faults)
                 self._last_expansions = expansions
-                for herd in list(self._herds.values()) if self._herds else ():
-                    self._follow(herd)
+                if self._herds:
+                    with undisturbed():
+                        for herd in list(self._herds.values()):
+                            self._follow(herd)
                 if self.collisions:
                     with undisturbed():
                         self._make_way()
@@ -787,9 +790,8 @@ class Fleet(Savable):
         steps = herd.field.following(self._episodes["position"][members])
         self._noted[0] = 0
         told = members, steps, NOWHERE, *self._seen, self._noted, self._number, self.collisions
-        with undisturbed():
-            follow(self.world.view, self._episodes, *told)
-            self._dismiss()
+        follow(self.world.view, self._episodes, *told)
+        self._dismiss()
 
     def _dismiss(self) -> None:
         """Those who were noted are not on their way any more, or again."""
@@ -808,8 +810,7 @@ class Fleet(Savable):
             if not crew.active:
                 return 0
             if crew.members != crew.active + crew.resting:
-                with undisturbed():
-                    crew.close_ranks(self._episodes["crew"])
+                crew.close_ranks(self._episodes["crew"])
             share = frame // crew.weights
             if share < crew.least:
                 share = crew.least
@@ -842,8 +843,7 @@ class Fleet(Savable):
         crews = [crew for crew in self._crews.values() if crew.active]
         for crew in crews:
             if crew.cursor or crew.members != crew.active + crew.resting:
-                with undisturbed():
-                    crew.close_ranks(self._episodes["crew"])
+                crew.close_ranks(self._episodes["crew"])
         first = self._number % len(crews) if crews else 0
         return crews[first:] + crews[:first] if first else crews
 

@@ -53,23 +53,39 @@ class undisturbed:
     """
 
     def __enter__(self) -> None:
-        self._heard: list[tuple[int, Any]] = []
-        self._before: list[tuple[int, Any]] = []
-        if threading.current_thread() is threading.main_thread():  # others hear no signals
+        self._heard: dict[int, Any] = {}
+        self._before: dict[int, Any] = {}
+        if threading.current_thread() is not threading.main_thread():
+            return  # others hear no signals
+        try:
             for number in _SIGNALS:
                 before = signal.getsignal(number)
                 if callable(before):
-                    self._before.append((number, before))
+                    self._before[number] = before
                     signal.signal(number, self._note)
+        except BaseException:  # one that came just before
+            self._listen_again()
+            raise
 
     def _note(self, number: int, frame: Any) -> None:
-        self._heard.append((number, frame))
+        self._heard[number] = frame
+
+    def _listen_again(self) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
 
     def __exit__(self, *_: Any) -> None:
-        for number, before in self._before:
-            signal.signal(number, before)
-        for number, frame in self._heard[:1]:
-            dict(self._before)[number](number, frame)
+        self._listen_again()
+        self._pass_on(list(self._heard.items()))
+
+    def _pass_on(self, heard: list[tuple[int, Any]]) -> None:
+        """Each is heard, also if one before it has raised something."""
+        if heard:
+            (number, frame), *others = heard
+            try:
+                self._before[number](number, frame)
+            finally:
+                self._pass_on(others)
 
 
 def one_thread(
