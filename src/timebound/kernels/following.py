@@ -181,10 +181,17 @@ def trace_back(agent, world, here, least, joins, deadline, clock):
 @inlined
 def _last_up_to(agent, row, g):
     """The last place on a path whose state is no dearer than ``g``, mostly the last of all; or the first place."""
-    low = agent.fronts[row]
+    front = agent.fronts[row]
     high = agent.ends[row] - 1
     if cost_so_far(agent.table, agent.search[0], agent.paths[row, high]) <= g:
         return high
+    # In steps that double, from the end: it is mostly near, and what is near shares lines of the cache.
+    step = np.int64(1)
+    low = max(high - step, front)
+    while low > front and cost_so_far(agent.table, agent.search[0], agent.paths[row, low]) > g:
+        high = low - 1
+        step += step
+        low = max(high - step, front)
     while low < high:
         middle = (low + high + 1) // 2
         if cost_so_far(agent.table, agent.search[0], agent.paths[row, middle]) > g:
