@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from struct import Struct
@@ -56,7 +56,7 @@ _STATUS = {
     loop.ACTIVE: "active",
     loop.REACHED: "reached",
     loop.UNREACHABLE: "unreachable",
-    loop.MOVE_LIMIT: "move-limit",
+    loop.MOVE_LIMIT: "stopped",
     _CANCELLED: "cancelled",
 }
 _STAND_IN = REGISTRY["a*"]
@@ -391,7 +391,7 @@ class Fleet(Savable):
         priority: int = 1,
         database: Any = None,
     ) -> np.ndarray:
-        """Agents at ``starts`` that want to be at ``goals``, or all at one goal. Returns their ids.
+        """Agents at ``starts`` that want to be at ``goals``, or all at one goal. Returns their ids, for one start too.
 
         An id is the agent's row in ``positions``, ``statuses`` and ``moved``. It is free for others once the agent has
         been cancelled. ``priority`` is how many shares of the frame each of them has.
@@ -401,7 +401,7 @@ class Fleet(Savable):
         if chosen is not self.spec or database is not None:
             self._check(chosen, held)
         weight = countable("priority, the shares of a frame that an agent has,", priority, _MOST_WEIGHT)
-        here = self._states(starts, "start")
+        here = self._starts(starts, "start")
         there = self._goals(goals, len(here))
         self._check_apart(here, "start")
         ids = [self._enroll(chosen, held) for _ in here]
@@ -527,6 +527,13 @@ class Fleet(Savable):
             self._seats[k] = crew.seat()
             crew.join(k)
         crew.shelf.put(int(self._seats[k]), state)
+
+    def _renew(self, k: int, before: Any) -> None:
+        """Write down what has been exchanged in an agent's state since it was ``before``."""
+        crew, state = self._crew_of[k], self._planners[k].state
+        assert crew is not None
+        if not crew.shelf.renew(int(self._seats[k]), before, state):
+            self._shelve(k, state)
 
     def _view_for(self, goal: int) -> Any:
         """The world's view for a goal. Where each goal has one of its own, all who are bound for it share that."""
@@ -659,10 +666,8 @@ class Fleet(Savable):
                 low = middle
         return high
 
-    def _states(self, points: Any, what: str) -> list[int]:
+    def _states(self, points: Sequence[Any] | np.ndarray, what: str) -> list[int]:
         """The states of many points, every one checked before anything is done."""
-        if isinstance(points, (str, bytes)) or not isinstance(points, (Sequence, np.ndarray)):
-            raise ProblemError(f"{what}s are a sequence of points, not {shown(points)}")
         if isinstance(points, np.ndarray):
             if isinstance(self.world, Grid) and points.ndim == 2 and points.shape[1] == 2 and points.dtype.kind in "iu":
                 states = self.world.path_states(points)
@@ -671,20 +676,35 @@ class Fleet(Savable):
             points = points.tolist()
         return [self.world.state_of(point, f"{what} of agent {n}") for n, point in enumerate(points)]
 
+    def _one_or_all(self, points: Any, what: str) -> list[int] | int:
+        """The states of many points; or the state, if it is one point."""
+        try:
+            self.world.place_of(points, what)
+        except ProblemError as problem:
+            listed = isinstance(points, (Sequence, np.ndarray)) and not isinstance(points, (str, bytes))
+            # One point that is wrong, not many.
+            if listed and self._cells and len(points) and all(np.ndim(part) == 0 for part in points):
+                raise problem from None
+            if not listed and isinstance(points, Iterable) and not isinstance(points, (str, bytes)):
+                raise ProblemError(f"{what}s are a list or an array of points, not {shown(points)}") from None
+            if not listed:
+                raise problem from None
+            return self._states(points, what)
+        return self.world.state_of(points, what)
+
     def _goals(self, goals: Any, count: int) -> list[int]:
         """A state for each of so many agents: of one point for all, or of one for each."""
-        try:
-            self.world.place_of(goals, "goal")
-            return [self.world.state_of(goals, "goal")] * count
-        except ProblemError as problem:
-            listed = isinstance(goals, (Sequence, np.ndarray)) and not isinstance(goals, (str, bytes))
-            # One point that is wrong, not many.
-            if not listed or (self._cells and len(goals) and all(np.ndim(part) == 0 for part in goals)):
-                raise problem from None
-        states = self._states(goals, "goal")
+        states = self._one_or_all(goals, "goal")
+        if isinstance(states, int):
+            return [states] * count
         if len(states) != count:
             raise ProblemError(f"there are {len(states)} goals for {count} agents; give one for each, or one for all")
         return states
+
+    def _starts(self, points: Any, what: str) -> list[int]:
+        """A state for each agent: of a point for each, or of one for one."""
+        states = self._one_or_all(points, what)
+        return [states] if isinstance(states, int) else states
 
     def _point(self, state: int) -> Any:
         return self.world.point_of(state) if self._cells else (state, 0)
@@ -709,7 +729,7 @@ class Fleet(Savable):
             changes.catch_up()
             if self._edits != self._edit_book[0]:
                 with undisturbed():
-                    self._hear_of_edits()
+                    self._hear_of_edits(self._number - 1)
             if self._wakes or (self._beds and self._number - self._beds[0][0] >= _REST):
                 with undisturbed():
                     self._wake_some(began)
@@ -934,7 +954,7 @@ class Fleet(Savable):
                 if deadline and time.perf_counter_ns() > deadline:
                     continue
                 if outcome == loop.GROW_ALGORITHM:
-                    planner, crew = self._planners[k], self._crew_of[k]
+                    planner = self._planners[k]
                     before = planner.state
                     try:
                         planner.enlarge()
@@ -943,9 +963,9 @@ class Fleet(Savable):
                         faults.append(shortage)
                         self._stop(k)
                         continue
-                    assert crew is not None
-                    if not crew.shelf.renew(int(self._seats[k]), before, planner.state):
-                        self._shelve(k, planner.state)
+                    finally:  # whatever went wrong: what the shelf says is where its arrays are
+                        if self._planners[k] is planner:
+                            self._renew(k, before)
                 again.append(k)
                 continue
             if outcome == loop.UNREACHABLE:
@@ -1009,15 +1029,18 @@ class Fleet(Savable):
 
     # --- edits --------------------------------------------------------------------------------------------------------
 
-    def _hear_of_edits(self) -> None:
-        """If the world has changed, goals may have been blocked or opened, and what was out of reach may not be."""
+    def _hear_of_edits(self, ticked: int | None = None) -> None:
+        """If the world has changed, goals may have been blocked or opened, and what was out of reach may not be.
+
+        ``ticked`` is the last tick that has ended, if one is under way.
+        """
         if self._edits == self._edit_book[0]:
             return
         self._edits = self._edit_book[0]
         status, goals = self._episodes["status"][: self._count], self._episodes["goal"][: self._count]
         is_open = self.world.are_open(goals)
         shut = np.flatnonzero((status == loop.ACTIVE) & ~is_open)
-        self._episodes["status"][shut] = loop.UNREACHABLE
+        status[shut] = loop.UNREACHABLE
         self._proved[shut] = self._edits
         # Thousands may have had one goal, so what they hold is given back later, a little at a time. Where units may be
         # pushed, at once: who is pushed and holds a plan would be on its way again.
@@ -1025,23 +1048,29 @@ class Fleet(Savable):
         self._rest(shut[~now])
         for k in shut[now].tolist():
             self._retire(k)
+        # The proof that there is no way was for the world as it was: all are on their way again. Who still has what it
+        # needs goes on with it, as if it had not had a turn for a while; the others get it by and by.
+        again = np.flatnonzero((status == loop.UNREACHABLE) & is_open & (self._proved[: self._count] != self._edits))
+        status[again] = loop.ACTIVE
+        resting = self._rests[again] != 0
+        self._resume(again[resting])
+        self._episodes["served"][again] = self._number if ticked is None else ticked
+        self._episodes["wish"][again] = self._episodes["position"][again]
         waiting = set(self._wakes)
-        for k in np.flatnonzero(
-            (status == loop.UNREACHABLE) & is_open & (self._proved[: self._count] != self._edits)
-        ).tolist():
-            if k not in waiting:
-                self._wakes.append(k)
+        self._wakes.extend(k for k in again[~resting].tolist() if k not in waiting)
 
     def _wake_some(self, began: int) -> None:
-        """Go on as new searches: the proof that there is no way was for the world as it was. A few in each tick."""
+        """A planner for those who are on their way again without one, a few in each tick."""
         for _ in range(min(_WAKES, len(self._wakes))):
             k = self._wakes.popleft()
-            if self._episodes["status"][k] == loop.UNREACHABLE:
-                if self._on_way(k):
-                    self._retire(k)
+            if self._is_waking(k):
                 self._set_out(k)
                 if self._takes_long(began):
                     break
+
+    def _is_waking(self, agents: Any) -> Any:
+        """Whether an agent is on its way and has nothing to plan with: it is among those who are woken by and by."""
+        return (self._episodes["status"][agents] == loop.ACTIVE) & (self._episodes["crew"][agents] == -1)
 
     # --- orders -------------------------------------------------------------------------------------------------------
 
@@ -1056,11 +1085,11 @@ class Fleet(Savable):
 
     @_whole
     def place(self, ids: Any, points: Any) -> None:
-        """Put agents elsewhere: a teleport, a knock-back. They go on from there."""
+        """Put agents elsewhere, each to its own point: a teleport, a knock-back. They go on from there."""
         agents = self._agents(ids)
-        states = self._states(points, "point")
+        states = self._starts(points, "point")
         if len(states) != len(agents):
-            raise ProblemError(f"there are {len(states)} points for {len(agents)} agents")
+            raise ProblemError(f"there are {len(states)} points for {len(agents)} agents; give one for each")
         self._check_apart(states, "point", agents)
         self._relocate(agents, states, None)
 
@@ -1146,37 +1175,48 @@ class Fleet(Savable):
             self._episodes["status"][k] = _CANCELLED
             self._spare.append(k)
 
-    def _agents(self, ids: Any) -> list[int]:
-        """Ids as whole numbers, every one checked before anything is done."""
+    def _agents(self, ids: Any, cancelled: bool = False) -> list[int]:
+        """Ids as whole numbers, every one checked before anything is done; ``cancelled``: those are known as well."""
         given = np.atleast_1d(np.asarray(ids))
+        if given.dtype.kind == "b":
+            raise Error("ids are whole numbers as add() gave them; of a mask take np.flatnonzero(mask)")
         if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
-            raise Error(f"ids are whole numbers as add() gave them, not {shown(ids)}")
+            such = " in a list or an array" if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)) else ""
+            raise Error(f"ids are whole numbers as add() gave them{such}, not {shown(ids)}")
         given = given.astype(np.int64)  # an empty list has no type
-        known = given[(given >= 0) & (given < self._count)]
-        if len(known) < len(given) or (self._episodes["status"][known] == _CANCELLED).any():
-            wrong = next(int(k) for k in given if not 0 <= k < self._count or self._episodes["status"][k] == _CANCELLED)
+        there = (given >= 0) & (given < self._count)
+        if not cancelled:
+            there[there] = self._episodes["status"][given[there]] != _CANCELLED
+        if not there.all():
+            wrong = int(given[~there][0])
             raise Error(f"there is no agent {wrong} in this fleet; add() gives ids, cancel() takes them back")
         if len(np.unique(given)) < len(given):
             raise Error("an agent is named twice; give each id once")
-        return [int(k) for k in given]
+        return given.tolist()
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
     @property
     def positions(self) -> np.ndarray:
-        """Where each agent is, by id: (row, col), or a node's number. Not a copy; rows of cancelled agents stay."""
-        return self._points[: self._count] if self._cells else self._points[: self._count, 0]
+        """Where each agent is, by id: (row, col), or a node's number. Rows of cancelled agents stay.
+
+        Not a copy, and not for writing: ``place`` puts agents elsewhere.
+        """
+        return _to_look_at(self._points[: self._count] if self._cells else self._points[: self._count, 0])
 
     @property
     def statuses(self) -> np.ndarray:
-        """By id, not a copy: 0 on its way, 1 reached, 2 unreachable as the world is now, 3 stopped, 99 cancelled."""
+        """By id: 0 on its way, 1 reached, 2 unreachable as the world is now, 3 stopped for a fault, 99 cancelled.
+
+        Not a copy, and not for writing.
+        """
         self._hear_of_edits()
-        return self._episodes["status"][: self._count]
+        return _to_look_at(self._episodes["status"][: self._count])
 
     @property
     def moved(self) -> np.ndarray:
-        """By id, not a copy: whether the agent moved in the last tick."""
-        return self._moved[: self._count]
+        """By id: whether the agent moved in the last tick. Not a copy, and not for writing."""
+        return _to_look_at(self._moved[: self._count])
 
     @property
     def costs(self) -> np.ndarray:
@@ -1188,12 +1228,14 @@ class Fleet(Savable):
         """How many agents are on their way."""
         self._hear_of_edits()
         herded = sum(herd.active for herd in self._herds.values())
-        return sum(crew.active for crew in self._crews.values()) + herded + len(self._wakes)
+        waking = int(np.count_nonzero(self._is_waking(np.s_[: self._count]))) if self._wakes else 0
+        return sum(crew.active for crew in self._crews.values()) + herded + waking
 
     def status(self, agent: int) -> str:
-        """``active``, ``reached``, ``unreachable`` (in the world as it is now) or ``cancelled``."""
+        """``active``, ``reached``, ``unreachable`` (in the world as it is now), ``stopped`` or ``cancelled``."""
         self._hear_of_edits()
-        return _STATUS[int(self._episodes["status"][self._agents(agent)[0]])]
+        (k,) = self._agents(agent, cancelled=True)
+        return _STATUS[int(self._episodes["status"][k])]
 
     def __len__(self) -> int:
         return self._count - len(self._spare)
@@ -1219,6 +1261,12 @@ class Fleet(Savable):
             moves=self._moves,
             waited=np.where(on_way, self._number - served, 0),
         )
+
+
+def _to_look_at(array: np.ndarray) -> np.ndarray:
+    """What users may see of an array without a copy. What they wrote there would be lost, or break the fleet."""
+    array.flags.writeable = False
+    return array
 
 
 def _release_all(planners: list[Any], team: Team | None) -> None:

@@ -487,7 +487,8 @@ class Grid(SavedWorld):
             try:
                 # Plain numbers: int() of NumPy's own would drop what is imaginary, and take dates.
                 given = [k.item() if isinstance(k, np.generic) else k for k in islice(point, 3)]
-                exact = len(given) == 2 and all(int(k) == k for k in given)
+                # A mask of two is not a point.
+                exact = len(given) == 2 and all(int(k) == k and not isinstance(k, bool) for k in given)
             except (TypeError, ValueError, OverflowError):
                 pass
         if not exact:
