@@ -164,6 +164,10 @@ def _displaced(algorithm, world, s):
 keeps(Lrta, route=lambda agent: np.s_[:1])
 
 
+# A lookahead of one step needs none, so all agents with that have this one: to make it takes as long as all the rest.
+_NO_SPACE = new_space(1, 1)
+
+
 class LrtaPlanner(AgentCenteredPlanner):
     """The Python half."""
 
@@ -175,7 +179,7 @@ class LrtaPlanner(AgentCenteredPlanner):
         lookahead["depth"], lookahead["gmax"] = depth, _reach(world, gmax)
         lookahead["gamma"] = max(1, round(gamma * WEIGHT_ONE))
         self.state = Lrta(
-            space=new_space(slots, slots if gmax > 0 else 1),
+            space=new_space(slots, slots if gmax > 0 else 1) if depth > 1 or gmax > 0 else _NO_SPACE,
             lookahead=lookahead,
             route=route,
             **self._common,
