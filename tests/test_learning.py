@@ -219,7 +219,9 @@ def check_ribs(case: Case) -> None:
     table, scale = agent._planner.state.table, getattr(case.twin, "scale", case.world.unit) / case.world.unit
     for slot in range(table.stamp[1]):
         known = expected.known[case.world.point_of(int(table.states[slot]))]
-        assert table.words[slot] * scale == pytest.approx(known.g, rel=0 if scale == 1 else 1e-4)
+        assert table.words[slot] * scale == pytest.approx(
+            known.g, rel=0, abs=0 if scale == 1 else scale * case.world.states
+        )
         assert bool(agent._planner.state.marks[slot] & (1 << 60)) == known.dead
         assert bool(agent._planner.state.marks[slot] & (1 << 61)) == known.redundant
     # The theorem: the optimal cost is known on arrival, and that of every state on the first visit.
