@@ -38,7 +38,7 @@ from .layout import (
     WEIGHT_SHIFT,
 )
 from .memory import lacks_room
-from .queues import clear, foresee_top, foreseen, likely_next, pop, push, resume, settle, suspend, top
+from .queues import clear, foresee_top, foreseen, foreseen_next, likely_next, pop, push, resume, settle, suspend, top
 from .tables import (
     around,
     beside,
@@ -224,7 +224,7 @@ def _expand(world, table, queue, search, counts, limit):
             break
         slot, cursor = pop(queue, cursor)
         # What is on top now is likely to be popped next; its word can be on its way meanwhile.
-        foresee_slot(table, likely_next(queue, cursor))
+        foresee_slot(table, likely_next(queue, cursor), False)
         word = word_at(table, slot)
         if word & CLOSED:
             skips -= 1
@@ -278,10 +278,11 @@ def foresee_search(world, table, queue, ahead):
     for k in range(foresee_top(queue, ahead)):
         slot = foreseen(queue, k, ahead)
         if ahead == 2:
-            foresee_slot(table, slot)
+            foresee_slot(table, slot, True)
         else:
             foresee_around(table, slot)
             foresee_state(world, state_of(table, slot))
+            foresee_slot(table, foreseen_next(queue, k), True)
         if k == 0:
             foresee_expansions(table, slot, ahead)
 

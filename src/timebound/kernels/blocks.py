@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import at, inlined, kernel, prefetch
+from .jit import at, inlined, kernel, prefetch, prefetch_early
 from .memory import lacks_room, zeros
 from .store import CHAINS, WORD_BITS, Pages, further, is_full, take_stock
 from .tables import (
@@ -299,14 +299,18 @@ def _blocks_lack_room(table, more):
 
 @foresee_notes.on(BlockTable)
 def _foresee_notes(table):
-    prefetch(table.notes, 0)
-    prefetch(table.used, 0)
+    prefetch_early(table.notes, 0)
+    prefetch_early(table.used, 0)
 
 
 @foresee_slot.on(BlockTable)
-def _foresee_block(table, slot):
-    prefetch(table.pages.links, _links_of(slot))
-    prefetch(table.pages.words, slot)
+def _foresee_block(table, slot, early):
+    if early:
+        prefetch_early(table.pages.links, _links_of(slot))
+        prefetch_early(table.pages.words, slot)
+    else:
+        prefetch(table.pages.links, _links_of(slot))
+        prefetch(table.pages.words, slot)
 
 
 @foresee_around.on(BlockTable)
@@ -316,24 +320,24 @@ def _foresee_rows(table, slot):
     row = slot & 0b111000
     above = here - 4 + ((row + 0b111000) >> 6 << 2)
     below = here + ((row + 8) >> 6 << 2)
-    prefetch(table.pages.words, np.int64(links[at(above)]) + ((row - 8) & 0b111000))
-    prefetch(table.pages.words, np.int64(links[at(below)]) + ((row + 8) & 0b111000))
+    prefetch_early(table.pages.words, np.int64(links[at(above)]) + ((row - 8) & 0b111000))
+    prefetch_early(table.pages.words, np.int64(links[at(below)]) + ((row + 8) & 0b111000))
 
 
 @foresee_expansions.on(BlockTable)
 def _foresee_blocks(table, slot, ahead):
     pages = table.pages
     if ahead == 2:
-        prefetch(pages.halves, table.used[_ROOT] << _NODE_BITS)
+        prefetch_early(pages.halves, table.used[_ROOT] << _NODE_BITS)
         for k in range(_LONGEST_WAY):
-            prefetch(pages.halves, table.used[_WAY + k] << _NODE_BITS)
-        prefetch(pages.links, _links_of(slot))
+            prefetch_early(pages.halves, table.used[_WAY + k] << _NODE_BITS)
+        prefetch_early(pages.links, _links_of(slot))
         first = slot >> 6 << 6
         fresh = table.used[_NEXT]  # which will be the next to be taken
-        prefetch(pages.links, _links_of(fresh))
+        prefetch_early(pages.links, _links_of(fresh))
         for k in range(8):
-            prefetch(pages.words, first + (k << 3))
-            prefetch(pages.words, fresh + (k << 3))
+            prefetch_early(pages.words, first + (k << 3))
+            prefetch_early(pages.words, fresh + (k << 3))
     else:
         # Of the blocks around, those that the slot is nearer to.
         here = _links_of(slot) + _HERE
@@ -344,7 +348,7 @@ def _foresee_blocks(table, slot, ahead):
         above = np.int64(pages.links[at(here + way)]) + half
         across = np.int64(pages.links[at(here + way + side)]) + half
         for k in range(4):
-            prefetch(pages.words, beside + (k << 3))
-            prefetch(pages.words, beside + 0b100000 + (k << 3))
-            prefetch(pages.words, above + (k << 3))
-            prefetch(pages.words, across + (k << 3))
+            prefetch_early(pages.words, beside + (k << 3))
+            prefetch_early(pages.words, beside + 0b100000 + (k << 3))
+            prefetch_early(pages.words, above + (k << 3))
+            prefetch_early(pages.words, across + (k << 3))

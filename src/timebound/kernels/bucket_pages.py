@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .jit import at, inlined, kernel, prefetch
+from .jit import at, inlined, kernel, prefetch_early
 from .layout import INFINITE
 from .memory import Piece, lacks_room, reserved, zeros
 from .queues import (
     clear,
     foresee_top,
     foreseen,
+    foreseen_next,
     leave,
     likely_next,
     link,
@@ -190,17 +191,17 @@ def _next_in_bucket(queue, cursor):
 def _foresee_top(queue, ahead):
     saved = queue.saved
     if ahead == 5:
-        prefetch(saved, 0)
-        prefetch(saved, _FIRST)
+        prefetch_early(saved, 0)
+        prefetch_early(saved, _FIRST)
         return np.int64(0)
     least, _, high, free, used, ring, mask = resume(queue)
     if least > high:
         return np.int64(0)
     if ahead == 4:
         for line in range(-4, 5):
-            prefetch(queue.heads, ring + ((least + 16 * line) & mask))
-        prefetch(queue.pages.words, used)
-        prefetch(queue.pages.words, free)
+            prefetch_early(queue.heads, ring + ((least + 16 * line) & mask))
+        prefetch_early(queue.pages.words, used)
+        prefetch_early(queue.pages.words, free)
         return np.int64(0)
     if ahead == 3:
         count = np.int64(0)
@@ -208,7 +209,7 @@ def _foresee_top(queue, ahead):
             entry = np.int64(queue.heads[at(ring + (key & mask))])
             if entry > 0:
                 saved[_FIRST + count] = entry
-                prefetch(queue.pages.words, entry)
+                prefetch_early(queue.pages.words, entry)
                 count += 1
                 if count == _FORESEEN:
                     break
@@ -219,13 +220,31 @@ def _foresee_top(queue, ahead):
 
 @foreseen.on(BucketPages)
 def _foreseen(queue, k, ahead):
-    # Another thread may be at work there, and what is read be anything: a hint may be wrong, but must not lead outside.
-    words = queue.pages.words
-    entry = queue.saved[_FIRST + k]
-    packed = words[at(entry)] if 0 <= entry < words.shape[0] else np.int64(0)
+    packed = _entry(queue, queue.saved[_FIRST + k])
     if ahead == 2:
-        prefetch(words, packed & _NEXT)
-    return packed >> 32 if 0 <= packed >> 32 < words.shape[0] else np.int64(0)
+        prefetch_early(queue.pages.words, packed & _NEXT)
+    return _slot_of(queue, packed)
+
+
+@foreseen_next.on(BucketPages)
+def _foreseen_next(queue, k):
+    packed = _entry(queue, _entry(queue, queue.saved[_FIRST + k]) & _NEXT)
+    prefetch_early(queue.pages.words, packed & _NEXT)
+    return _slot_of(queue, packed)
+
+
+# Another thread may be at work there, and what is read be anything: a hint may be wrong, but must not lead outside.
+
+
+@inlined
+def _entry(queue, place):
+    words = queue.pages.words
+    return words[at(place)] if 0 <= place < words.shape[0] else np.int64(0)
+
+
+@inlined
+def _slot_of(queue, packed):
+    return packed >> 32 if 0 <= packed >> 32 < queue.pages.words.shape[0] else np.int64(0)
 
 
 @push.on(BucketPages)

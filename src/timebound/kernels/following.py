@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from .best_first import cost_so_far, parent
-from .jit import inlined, kernel, now_ns, prefetch
+from .jit import inlined, kernel, now_ns, prefetch_early
 from .layout import FOUND, GROW, RUNNING
 from .loop import NEEDS_ROOM
 from .tables import foresee_slot, intern, state_of
@@ -114,12 +114,12 @@ def foresee_path(agent, ahead):
     front = agent.fronts[row]
     end = agent.ends[row]
     if front < end and ahead == 4:
-        prefetch(paths, row * paths.shape[1] + front)
-        prefetch(paths, row * paths.shape[1] + end - 1)
-        prefetch(paths, (1 - row) * paths.shape[1] + agent.ends[1 - row] - 1)
+        prefetch_early(paths, row * paths.shape[1] + front)
+        prefetch_early(paths, row * paths.shape[1] + end - 1)
+        prefetch_early(paths, (1 - row) * paths.shape[1] + agent.ends[1 - row] - 1)
     elif front < end and ahead == 3:
-        foresee_slot(agent.table, paths[row, front])
-        foresee_slot(agent.table, paths[row, end - 1])
+        foresee_slot(agent.table, paths[row, front], True)
+        foresee_slot(agent.table, paths[row, end - 1], True)
 
 
 @inlined

@@ -25,6 +25,7 @@ __all__ = [
     "now_ns",
     "places_in_row",
     "prefetch",
+    "prefetch_early",
     "seize",
 ]
 
@@ -43,6 +44,14 @@ def at(index: int) -> int:
 
 def prefetch(array: np.ndarray, index: int) -> None:
     """Tell the processor that ``array[index]`` will be read soon; it need not exist."""
+
+
+def prefetch_early(array: np.ndarray, index: int) -> None:
+    """The same for what will be read a little later, or is much: it is brought into the second cache only.
+
+    Of those the processor has several times as many under way at once as of those for the first cache. Too many of the
+    latter hold up whatever is read in the meantime.
+    """
 
 
 _one_at_a_time = threading.Lock()

@@ -37,6 +37,7 @@ from .instructions import (
     now_ns,
     places_in_row,
     prefetch,
+    prefetch_early,
     seize,
 )
 from .notice import on_compile
@@ -87,6 +88,7 @@ __all__ = [
     "on_compile",
     "places_in_row",
     "prefetch",
+    "prefetch_early",
     "seize",
     "sources_digest",
 ]

@@ -33,6 +33,7 @@ from .instructions import (
     now_ns,
     places_in_row,
     prefetch,
+    prefetch_early,
     seize,
 )
 
@@ -78,6 +79,7 @@ def _emit_lowest_bit(context: Any, builder: Any, signature: Any, args: Any) -> A
 
 
 @type_callable(prefetch)
+@type_callable(prefetch_early)
 def _type_of_prefetch(context: Any) -> Callable[..., Any]:
     return lambda array, index: types.void
 
@@ -89,15 +91,27 @@ def _emit_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Any
     return context.get_dummy_value()
 
 
-def _emit_hints(builder: Any, address: Any, size: int) -> None:
-    """So many bytes from an address on will be read soon."""
+@lower_builtin(prefetch_early, types.Array, types.Integer)
+def _emit_prefetch_early(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    _emit_hints(builder, builder.gep(data, [args[1]]), 1, early=True)
+    return context.get_dummy_value()
+
+
+def _emit_hints(builder: Any, address: Any, size: int, early: bool = False) -> None:
+    """So many bytes from an address on will be read soon, or ``early``: a little later."""
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
     hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-    read, keep, data_cache = number(0), number(3), number(1)
+    read, cache, data_cache = number(0), number(2 if early else 3), number(1)  # 3: the first, 2: the second
     begin = builder.bitcast(address, byte)
     for offset in range(0, size, CACHE_LINE):
-        builder.call(hint, [builder.gep(begin, [number(offset)]), read, keep, data_cache])
+        builder.call(hint, [builder.gep(begin, [number(offset)]), read, cache, data_cache])
+
+
+def _is_long(kind: Any) -> bool:
+    """Whether a value has so many parts that its agent will read more than the first cache should be asked for."""
+    return len(list(_parts(kind))) > TOGETHER
 
 
 @type_callable(foresee)
@@ -120,10 +134,10 @@ def _type_of_foresee_row(context: Any) -> Callable[..., Any]:
 
 @lower_builtin(foresee_row, types.TypeRef, types.Array, types.Integer)
 def _emit_foresee_row(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    parts = list(_parts(signature.args[0].instance_type))
-    # All of it; or of a long one the words that come first.
-    words = sum(1 + getattr(of, "ndim", 0) for of in parts) if len(parts) <= TOGETHER else TOGETHER
-    _emit_hints(builder, _begin_of_row(context, builder, signature.args[1:], args[1:]), 8 * words)
+    kind = signature.args[0].instance_type
+    words = sum(1 + getattr(of, "ndim", 0) for of in _parts(kind))
+    begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
+    _emit_hints(builder, begin, 8 * words, _is_long(kind))
     return context.get_dummy_value()
 
 
@@ -166,7 +180,7 @@ def _emit_foresee_arrays(context: Any, builder: Any, signature: Any, args: Any) 
             if part is own and isinstance(part, types.Array):
                 word = builder.load(builder.gep(begin, [ir.IntType(64)(place)]))
                 size = context.get_abi_sizeof(context.get_data_type(part.dtype))
-                _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size)
+                _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size, _is_long(whole))
     return context.get_dummy_value()
 
 

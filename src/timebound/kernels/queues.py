@@ -29,6 +29,7 @@ __all__ = [
     "clear",
     "foresee_top",
     "foreseen",
+    "foreseen_next",
     "leave",
     "likely_next",
     "link",
@@ -111,6 +112,16 @@ def foresee_top(queue, ahead):
 @generic
 def foreseen(queue, k, ahead):
     """The slot of one of the first entries, as ``foresee_top`` has counted them; the first of all has number 0."""
+
+
+@generic
+def foreseen_next(queue, k):
+    """The slot of the entry behind that one, as far as it is known when ``ahead`` is 1; the next one is asked for."""
+
+
+@foreseen_next.otherwise
+def _foreseen_alone(queue, k):
+    return foreseen(queue, k, 1)
 
 
 @generic

@@ -168,8 +168,8 @@ def reindex(table, used):
 
 
 @generic
-def foresee_slot(table, slot):
-    """Tell the processor that the word in a slot will be read, and which state it is."""
+def foresee_slot(table, slot, early):
+    """Tell the processor that the word in a slot will be read, and which state it is; ``early``: not just now."""
 
 
 @generic
@@ -338,7 +338,7 @@ def _dense_beside(table, slot, rows, cols, width):
 
 
 @foresee_slot.otherwise
-def _foresee_word(table, slot):
+def _foresee_word(table, slot, early):
     prefetch(table.words, slot)
 
 
