@@ -195,7 +195,7 @@ def test_a_fleet_without_memory_says_so(costs: float, monkeypatch: pytest.Monkey
     assert words
     assert all("was stopped: searches have filled the 0.0 GB that they may use" in one for one in words)
     left = sorted({fleet.status(k) for k in ids})
-    assert left == ["move-limit", "reached"]
+    assert left == ["reached", "stopped"]
 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
