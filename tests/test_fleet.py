@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -512,6 +513,10 @@ def test_wrong_orders_change_nothing() -> None:
         (lambda: fleet.cancel([-1]), "no agent -1"),
         (lambda: fleet.cancel(gone), f"no agent {gone}"),
         (lambda: fleet.status(99), "no agent 99"),
+        (lambda: fleet.status([]), "of one agent, not of 0"),
+        (lambda: fleet.add(np.array(3), (0, 0)), "starts are a list or an array of points"),
+        (lambda: fleet.add([(0, 0)], np.array(3)), "goals are a list or an array of points"),
+        (lambda: fleet.add({0, 1}, (0, 0)), "starts are a list or an array of points"),
     ]
     for order, words in wrong:
         with pytest.raises(tb.Error, match=words) as raised:
@@ -910,3 +915,148 @@ def test_python_asks_no_helper_of_kernels() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0"]
+
+
+@pytest.mark.parametrize("shut", [False, True])
+def test_who_ends_in_a_tick_that_is_interrupted_is_not_forgotten(shut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes while a kernel is at work is heard at its end, before anybody is attended to."""
+    world = tb.Grid(np.ones((4, 8), bool))
+    if shut:
+        world.block([(2, 6), (2, 7), (3, 6)])
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
+    fleet.add([(3, 0), (0, 0)], [(3, 7), (0, 7)])
+    crew = next(iter(fleet._crews.values()))
+    run, heard = crew.run, []
+
+    def interrupted(*told: Any) -> None:
+        run(*told)
+        if fleet._noted[0]:
+            heard.append(fleet._number)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(crew, "run", interrupted)
+    for _ in range(60):
+        try:
+            fleet.tick()
+        except KeyboardInterrupt:
+            assert heard[-1] == fleet._number
+    assert heard
+    assert fleet.statuses.tolist() == [2 if shut else 1, 1]
+    assert fleet.active == fleet.stats.agents == 0
+    monkeypatch.undo()
+    world.unblock(np.argwhere(~world.free))
+    fleet.send(1, (0, 0))
+    walk(fleet)
+    assert fleet.statuses.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("ask", ["active", "statuses", "stats"])
+def test_an_interrupt_while_edits_are_heard_of_loses_nobody(ask: str) -> None:
+    """Wherever in there it comes: it waits for the end."""
+    code = tb.Fleet._take_note_of_edits.__code__
+    lines = sorted({line for _, _, line in code.co_lines() if line})[1:]
+    for line in lines:
+        world = tb.Grid(np.ones((3, 6), bool))
+        fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
+        fleet.add([(row, 0) for row in range(3)], [(row, 5) for row in range(3)])
+        wall = [(row, 3) for row in range(3)]
+        world.block(wall)
+        walk(fleet)
+        world.unblock(wall)
+        hits: list[int] = []
+
+        def trace(frame: Any, event: str, arg: Any, line: int = line, hits: list[int] = hits) -> Any:
+            if frame.f_code is code and event == "line" and frame.f_lineno == line and not hits:
+                hits.append(line)
+                signal.raise_signal(signal.SIGINT)
+            return trace
+
+        before, handler = sys.gettrace(), signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            sys.settrace(trace)
+            getattr(fleet, ask)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+            signal.signal(signal.SIGINT, handler)
+        assert fleet.active == fleet.stats.agents == 3
+        walk(fleet)
+        assert (fleet.statuses == 1).all()
+
+
+def test_who_cannot_be_woken_is_stopped_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = tb.Grid(np.ones((4, 9), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
+    ids = fleet.add([(row, 0) for row in range(4)], [(row, 8) for row in range(4)])
+    wall = [(row, 4) for row in range(4)]
+    world.block(wall)
+    walk(fleet)
+    walker = int(fleet.add((0, 5), (3, 8))[0])
+    world.unblock(wall)
+    real = tb.Fleet._take_planner
+
+    def scarce(self: tb.Fleet, k: int, goal: int) -> None:
+        if k == ids[1]:
+            raise MemoryError("no more")
+        real(self, k, goal)
+
+    monkeypatch.setattr(tb.Fleet, "_take_planner", scarce)
+    with pytest.raises(MemoryError, match=r"agent 1, was stopped: no more"):
+        fleet.tick()
+    assert fleet.moved[walker]
+    assert fleet.status(ids[1]) == "stopped"
+    walk(fleet)
+    assert [fleet.status(k) for k in ids] == ["reached", "stopped", "reached", "reached"]
+    assert fleet.stats.agents == 0
+
+
+def test_a_field_that_cannot_be_any_more_stops_its_own() -> None:
+    """An edit has made a graph one-way: who walks by another algorithm goes on."""
+    arcs = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (3, 4), (4, 3), (4, 5), (5, 4)]
+    world = tb.Graph(*zip(*arcs, strict=True), [1.0] * len(arcs))
+    fleet = tb.Fleet(world, "field", frame_expansions=2)
+    ids = fleet.add([0, 1], 5)
+    other = fleet.add(0, 3, spec="lrta*")
+    world.set_cost(2, 3, 9.0)
+    faults = []
+    for _ in range(100):
+        try:
+            fleet.tick()
+        except tb.Error as problem:
+            faults.append(str(problem))
+    assert [fault.split(":")[0] for fault in faults] == ["2 agents of field, 0 first, were stopped"]
+    assert fleet.statuses[ids].tolist() == [3, 3]
+    assert fleet.statuses[other].tolist() == [1]
+    assert fleet.active == 0
+
+
+def test_who_waits_for_a_planner_makes_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With collisions: it does not insist on its cell while it has nothing to plan with."""
+    cells = np.zeros((3, 12), bool)
+    cells[1] = cells[0, 5] = True
+    world = tb.Grid(cells)
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000, collisions=True)
+    first = fleet.add((1, 4), (1, 11))
+    world.block((1, 9))
+    walk(fleet)
+    monkeypatch.setattr(fleet_module, "_WAKES", 0)  # as if thousands were before it
+    world.block((0, 5))
+    world.unblock((0, 5))
+    second = fleet.add((1, 0), (1, 8))
+    for _ in range(30):
+        fleet.tick()
+    assert fleet.status(first[0]) == "active"
+    assert fleet.status(second[0]) == "reached"
+
+
+def test_stats_hear_of_edits_as_well() -> None:
+    """Whatever is asked first; and who has not had a turn was not served."""
+    world = tb.Grid(np.ones((3, 6), bool))
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=100)
+    fleet.add([(0, 0), (1, 0)], (1, 5))
+    assert (fleet.stats.agents, fleet.stats.served) == (2, 0)
+    fleet.tick()
+    assert (fleet.stats.agents, fleet.stats.served) == (2, 2)
+    world.block((1, 5))
+    assert (fleet.stats.agents, fleet.stats.served) == (0, 0)

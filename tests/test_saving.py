@@ -456,7 +456,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "c9d5c75a58a50b69"
+LAYOUT = "89c2a3bb3383f280"
 
 
 @pytest.mark.compiled

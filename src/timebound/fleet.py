@@ -313,6 +313,7 @@ class Fleet(Savable):
         self._holders: dict[int, _Crew | _Herd] = {}  # by their numbers
         self._edits = int(world.changes.edited[0])
         self._number = 0
+        self._torn = False  # whether something was raised in the middle of the last tick
         self._margin = _MARGIN
         self._ordering = 0  # nanoseconds that orders have taken since the last tick
         self._share = _SLICE  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
@@ -681,7 +682,9 @@ class Fleet(Savable):
         try:
             self.world.place_of(points, what)
         except ProblemError as problem:
-            listed = isinstance(points, (Sequence, np.ndarray)) and not isinstance(points, (str, bytes))
+            # An array without dimensions is one thing.
+            listed = points.ndim > 0 if isinstance(points, np.ndarray) else isinstance(points, Sequence)
+            listed = listed and not isinstance(points, (str, bytes))
             # One point that is wrong, not many.
             if listed and self._cells and len(points) and all(np.ndim(part) == 0 for part in points):
                 raise problem from None
@@ -725,14 +728,17 @@ class Fleet(Savable):
             began = time.perf_counter_ns()
             self._number += 1
             self._moved.fill(False)
+            faults: list[Exception] = []  # of agents that were stopped; the others have gone on
             changes = self.world.changes
+            if self._torn:
+                with undisturbed():
+                    self._mend(faults)
             changes.catch_up()
             if self._edits != self._edit_book[0]:
-                with undisturbed():
-                    self._hear_of_edits(self._number - 1)
+                self._hear_of_edits(self._number - 1)
             if self._wakes or (self._beds and self._number - self._beds[0][0] >= _REST):
                 with undisturbed():
-                    self._wake_some(began)
+                    self._wake_some(began, faults)
                     self._rise(began)
             if self.world.goal_views:
                 self._forget_goals()
@@ -740,12 +746,11 @@ class Fleet(Savable):
                 self._name = changes.name(self)
                 for clock, _, _ in self._tools:
                     wind(clock, PATIENCE)
-            faults: list[Exception] = []  # of agents that were stopped; the others have gone on
             self._turn_book[_STEPS] = 0
             apart = bool(self._herds) or self.collisions  # some move outside of ``run``
             try:
                 changes.enter(self._name)
-                expansions = self._grow_fields(began) if self._herds else 0
+                expansions = self._grow_fields(began, faults) if self._herds else 0
                 if self.frame_expansions is not None:
                     expansions += self._spend(self.frame_expansions - expansions, faults)
                 else:
@@ -754,10 +759,13 @@ class Fleet(Savable):
                 if self._herds:
                     with undisturbed():
                         for herd in list(self._herds.values()):
-                            self._follow(herd)
+                            self._follow(herd, faults)
                 if self.collisions:
                     with undisturbed():
-                        self._make_way()
+                        self._make_way(faults)
+            except BaseException:
+                self._torn = True
+                raise
             finally:
                 changes.leave(self._name)
             moved = int(np.count_nonzero(self._moved)) if apart else self._turn_book[_STEPS]
@@ -774,6 +782,16 @@ class Fleet(Savable):
             if 0 in hands and hands[0] is mine:
                 del hands[0]
 
+    def _mend(self, faults: list[Exception]) -> None:
+        """Attend to those whom the last tick did not come to, for something was raised in it: Ctrl-C, perhaps."""
+        status, crews = self._episodes["status"][: self._count], self._episodes["crew"][: self._count]
+        left = np.flatnonzero((status != loop.ACTIVE) & (crews >= 0) & (self._rests[: self._count] == 0))
+        self._proved[left[status[left] == loop.UNREACHABLE]] = self._edits  # the edits that it had heard of
+        for k in left[status[left] > loop.MOVE_LIMIT].tolist():
+            self._disown(k, int(status[k]), faults)
+        self._settle(left[status[left] != loop.MOVE_LIMIT])
+        self._torn = False
+
     def _learn_from(self, took: float, frame: float) -> None:
         """What a tick has taken, of a frame of so many milliseconds, tells what the next one may do."""
         if took > frame:
@@ -784,7 +802,7 @@ class Fleet(Savable):
         # Four fifths of the frame are aimed at: what a share costs varies.
         self._share = min(max(self._share * min(max(0.8 * frame / took, 0.5), 1.25), _SLICE), 1e9)
 
-    def _grow_fields(self, began: int) -> int:
+    def _grow_fields(self, began: int, faults: list[Exception]) -> int:
         """Let the fields of herds grow, each by the part of the frame that its agents have. Returns the expansions."""
         growing = [herd for herd in self._herds.values() if herd.active and not herd.field.done]
         members = sum(herd.active for herd in self._herds.values())
@@ -794,20 +812,35 @@ class Fleet(Savable):
                 # However many there are, each has its turn to grow by at least one state.
                 turn = int(n == self._number % len(growing))
                 part = max(self.frame_expansions * herd.active // weights, turn)
-                part = min(part, self.frame_expansions - total)
-                total += herd.field.grow(part) if part else 0
+                budget: Any = min(part, self.frame_expansions - total)
             else:
                 assert self.frame_ms is not None
                 part_ms = 0.8 * self.frame_ms * max(herd.active / weights, 1 / (20 * len(growing)))
-                total += herd.field.grow(Budget(milliseconds=part_ms))
+                budget = Budget(milliseconds=part_ms)
+            try:
+                total += herd.field.grow(budget) if budget else 0
+            except (Error, MemoryError) as problem:
+                with undisturbed():
+                    self._disband(herd, problem, faults)
         return total
 
-    def _follow(self, herd: _Herd) -> None:
+    def _disband(self, herd: _Herd, problem: Exception, faults: list[Exception]) -> None:
+        """Their field cannot be, as the world is now: an edit has made a graph one-way, or there is no memory."""
+        agents = herd.members.tolist()
+        faults.append(type(problem)(f"{len(agents)} agents of field, {agents[0]} first, were stopped: {problem}"))
+        for k in agents:
+            self._stop(k)
+
+    def _follow(self, herd: _Herd, faults: list[Exception]) -> None:
         """Let the agents of a herd step downhill."""
         if not herd.active:
             return
         members = herd.members
-        steps = herd.field.following(self._episodes["position"][members])
+        try:
+            steps = herd.field.following(self._episodes["position"][members])
+        except (Error, MemoryError) as problem:
+            self._disband(herd, problem, faults)
+            return
         self._noted[0] = 0
         told = members, steps, NOWHERE, *self._seen, self._noted, self._number, self.collisions
         follow(self.world.view, self._episodes, *told)
@@ -971,28 +1004,34 @@ class Fleet(Savable):
             if outcome == loop.UNREACHABLE:
                 self._proved[k] = self.world.changes.edited[0]
             elif outcome in (loop.OVER_BUDGET, loop.ILLEGAL):
-                what = "expanded more than its share" if outcome == loop.OVER_BUDGET else "asked for an illegal move"
-                faults.append(AssertionError(f"{self._specs[k][0]}, agent {k}, {what} and was stopped"))
-                self._stop(k)
+                self._disown(k, outcome, faults)
                 continue
             self._retire(k)
         return again
+
+    def _disown(self, k: int, outcome: int, faults: list[Exception]) -> None:
+        """Stop an agent whose algorithm did what none may do."""
+        what = "expanded more than its share" if outcome == loop.OVER_BUDGET else "asked for an illegal move"
+        faults.append(AssertionError(f"{self._specs[k][0]}, agent {k}, {what} and was stopped"))
+        self._stop(k)
 
     def _stop(self, k: int) -> None:
         """The agent stays where it is, and gives back what it has."""
         self._episodes["status"][k] = loop.MOVE_LIMIT
         self._retire(k)
 
-    def _make_way(self) -> None:
+    def _make_way(self, faults: list[Exception]) -> None:
         """All have said where they want to be next: decide who may, by priority inheritance, and let them."""
         units, n = self._units, self._count
         assert units is not None
         fields = {name: self._episodes[name][:n] for name in ("position", "wish", "goal", "status", "crew")}
         units.position[:n] = np.where(fields["status"] == _CANCELLED, -1, fields["position"])
-        walking = fields["status"] == loop.ACTIVE
-        # Who has arrived would rather stay; who has no way is in nobody's way, and must not be first for ever.
+        waking = self._is_waking(np.s_[:n])
+        walking = (fields["status"] == loop.ACTIVE) & ~waking
+        # Who has arrived would rather stay; who has no way, or nothing to plan with yet, is in nobody's way, and must
+        # not be first for ever.
         units.wish[:n] = np.where(walking, fields["wish"], fields["position"])
-        units.goal[:n] = np.where(fields["status"] == loop.UNREACHABLE, -1, fields["goal"])
+        units.goal[:n] = np.where((fields["status"] == loop.UNREACHABLE) | waking, -1, fields["goal"])
         units.role[:n] = np.where(walking, WALKING, PARKED)
         units.role[:n][fields["status"] == loop.MOVE_LIMIT] = FIXED
         inherit(self.world.view, self._crowd, units, n, self._number, self._seed, False)
@@ -1010,7 +1049,7 @@ class Fleet(Savable):
             self._settle(agents[~anew])
             for k in agents[anew].tolist():
                 self._retire(k)
-                self._set_out(k)
+                self._set_out_or_stop(k, faults)
         for herd in list(self._herds.values()):
             self._noted[0] = 0
             carry(self.world.view, self._episodes, herd.members, units.next, *self._seen, self._noted)
@@ -1022,8 +1061,8 @@ class Fleet(Savable):
             self._moved[k] = True
             self._episodes["position"][k] = after[k]
             self._points[k] = self._point(int(after[k]))
-            if fields["status"][k] in (loop.REACHED, loop.ACTIVE):
-                self._set_out(k)
+            if fields["status"][k] in (loop.REACHED, loop.ACTIVE) and not waking[k]:
+                self._set_out_or_stop(k, faults)
         units.position[:n] = np.where(fields["status"] == _CANCELLED, -1, fields["position"])
         raise_priorities(units, n)
 
@@ -1034,14 +1073,17 @@ class Fleet(Savable):
 
         ``ticked`` is the last tick that has ended, if one is under way.
         """
-        if self._edits == self._edit_book[0]:
-            return
-        self._edits = self._edit_book[0]
+        if self._edits == self._edit_book[0] or self._hands.get(0, me()) != me():
+            return  # nothing is new; or another thread is at work, which will hear of it
+        with undisturbed():
+            self._take_note_of_edits(self._edit_book[0], self._number if ticked is None else ticked)
+
+    def _take_note_of_edits(self, edits: int, ticked: int) -> None:
         status, goals = self._episodes["status"][: self._count], self._episodes["goal"][: self._count]
         is_open = self.world.are_open(goals)
         shut = np.flatnonzero((status == loop.ACTIVE) & ~is_open)
         status[shut] = loop.UNREACHABLE
-        self._proved[shut] = self._edits
+        self._proved[shut] = edits
         # Thousands may have had one goal, so what they hold is given back later, a little at a time. Where units may be
         # pushed, at once: who is pushed and holds a plan would be on its way again.
         now = (self._episodes["crew"][shut] < 0) | self.collisions
@@ -1050,23 +1092,34 @@ class Fleet(Savable):
             self._retire(k)
         # The proof that there is no way was for the world as it was: all are on their way again. Who still has what it
         # needs goes on with it, as if it had not had a turn for a while; the others get it by and by.
-        again = np.flatnonzero((status == loop.UNREACHABLE) & is_open & (self._proved[: self._count] != self._edits))
+        again = np.flatnonzero((status == loop.UNREACHABLE) & is_open & (self._proved[: self._count] != edits))
         status[again] = loop.ACTIVE
         resting = self._rests[again] != 0
         self._resume(again[resting])
-        self._episodes["served"][again] = self._number if ticked is None else ticked
+        self._episodes["served"][again] = ticked
         self._episodes["wish"][again] = self._episodes["position"][again]
         waiting = set(self._wakes)
         self._wakes.extend(k for k in again[~resting].tolist() if k not in waiting)
+        self._edits = edits
 
-    def _wake_some(self, began: int) -> None:
+    def _wake_some(self, began: int, faults: list[Exception]) -> None:
         """A planner for those who are on their way again without one, a few in each tick."""
-        for _ in range(min(_WAKES, len(self._wakes))):
+        woken = 0
+        while self._wakes and woken < _WAKES and not (woken and self._takes_long(began)):
             k = self._wakes.popleft()
             if self._is_waking(k):
-                self._set_out(k)
-                if self._takes_long(began):
-                    break
+                self._set_out_or_stop(k, faults)
+                woken += 1
+
+    def _set_out_or_stop(self, k: int, faults: list[Exception]) -> None:
+        """Within a tick: if there is no planner to be had for one, the others go on."""
+        try:
+            self._set_out(k)
+        except Exception as problem:
+            self._stop(k)
+            kind = MemoryError if isinstance(problem, MemoryError) else Error
+            faults.append(kind(f"{self._specs[k][0]}, agent {k}, was stopped: {problem}"))
+            faults[-1].__cause__ = problem
 
     def _is_waking(self, agents: Any) -> Any:
         """Whether an agent is on its way and has nothing to plan with: it is among those who are woken by and by."""
@@ -1234,8 +1287,10 @@ class Fleet(Savable):
     def status(self, agent: int) -> str:
         """``active``, ``reached``, ``unreachable`` (in the world as it is now), ``stopped`` or ``cancelled``."""
         self._hear_of_edits()
-        (k,) = self._agents(agent, cancelled=True)
-        return _STATUS[int(self._episodes["status"][k])]
+        named = self._agents(agent, cancelled=True)
+        if len(named) != 1:
+            raise Error(f"status() is of one agent, not of {len(named)}; statuses has all of them")
+        return _STATUS[int(self._episodes["status"][named[0]])]
 
     def __len__(self) -> int:
         return self._count - len(self._spare)
@@ -1243,15 +1298,18 @@ class Fleet(Savable):
     @property
     def stats(self) -> FleetStats:
         """How the ticks went so far."""
+        self._hear_of_edits()
         times = self._times[: min(self._number, _TIMED)]
         if not len(times):
             times = np.zeros(1)
         status, served = self._episodes["status"][: self._count], self._episodes["served"][: self._count]
         on_way = status == loop.ACTIVE
+        # Who was added, or woken by an edit, and has not had a turn yet, begins to wait now.
+        had_turn = on_way & (self._episodes["ticks"][: self._count] > 0) & ~self._is_waking(np.s_[: self._count])
         return FleetStats(
             ticks=self._number,
             agents=int(on_way.sum()),
-            served=int((on_way & (served == self._number)).sum()),
+            served=int((had_turn & (served == self._number)).sum()),
             p50_ms=float(np.percentile(times, 50)),
             p99_ms=float(np.percentile(times, 99)),
             max_ms=float(times.max()),

@@ -483,7 +483,7 @@ class Grid(SavedWorld):
         exact = False
         if type(point) is tuple and len(point) == 2 and type(point[0]) is int and type(point[1]) is int:
             given, exact = list(point), True  # as most are; what follows takes ten times as long
-        elif not isinstance(point, (str, bytes)):
+        elif not isinstance(point, (str, bytes, set, frozenset, dict)):
             try:
                 # Plain numbers: int() of NumPy's own would drop what is imaginary, and take dates.
                 given = [k.item() if isinstance(k, np.generic) else k for k in islice(point, 3)]
