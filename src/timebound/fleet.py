@@ -521,11 +521,11 @@ class Fleet(Savable):
             if fresh is None:
                 fresh = self._crews[key] = self._holders[self._crewed] = _Crew(self._crewed, view, kind, least)
                 self._crewed += 1
+            seat = fresh.seat()  # first, for there may be no memory
             if crew is not None:
                 self._leave_seat(k)
             self._crew_of[k] = crew = fresh
-            self._episodes["crew"][k] = crew.number
-            self._seats[k] = crew.seat()
+            self._episodes["crew"][k], self._seats[k] = crew.number, seat
             crew.join(k)
         crew.shelf.put(int(self._seats[k]), state)
 
@@ -681,17 +681,13 @@ class Fleet(Savable):
         """The states of many points; or the state, if it is one point."""
         try:
             self.world.place_of(points, what)
-        except ProblemError as problem:
-            # An array without dimensions is one thing.
-            listed = points.ndim > 0 if isinstance(points, np.ndarray) else isinstance(points, Sequence)
-            listed = listed and not isinstance(points, (str, bytes))
-            # One point that is wrong, not many.
-            if listed and self._cells and len(points) and all(np.ndim(part) == 0 for part in points):
-                raise problem from None
-            if not listed and isinstance(points, Iterable) and not isinstance(points, (str, bytes)):
+        except ProblemError:
+            if isinstance(points, (str, bytes)) or not isinstance(points, Iterable):
+                raise
+            if not isinstance(points, Sequence) and not (isinstance(points, np.ndarray) and points.ndim):
                 raise ProblemError(f"{what}s are a list or an array of points, not {shown(points)}") from None
-            if not listed:
-                raise problem from None
+            if self._cells and len(points) and all(np.ndim(part) == 0 for part in points):
+                raise  # one point that is wrong, not many
             return self._states(points, what)
         return self.world.state_of(points, what)
 
@@ -992,9 +988,7 @@ class Fleet(Savable):
                     try:
                         planner.enlarge()
                     except MemoryError as problem:
-                        shortage = MemoryError(f"{self._specs[k][0]}, agent {k}, was stopped: {problem}")
-                        faults.append(shortage)
-                        self._stop(k)
+                        self._stop_for(k, problem, faults)
                         continue
                     finally:  # whatever went wrong: what the shelf says is where its arrays are
                         if self._planners[k] is planner:
@@ -1013,6 +1007,13 @@ class Fleet(Savable):
         """Stop an agent whose algorithm did what none may do."""
         what = "expanded more than its share" if outcome == loop.OVER_BUDGET else "asked for an illegal move"
         faults.append(AssertionError(f"{self._specs[k][0]}, agent {k}, {what} and was stopped"))
+        self._stop(k)
+
+    def _stop_for(self, k: int, problem: Exception, faults: list[Exception]) -> None:
+        """Stop an agent that could not be given what it needs."""
+        kind = MemoryError if isinstance(problem, MemoryError) else Error
+        faults.append(kind(f"{self._specs[k][0]}, agent {k}, was stopped: {problem}"))
+        faults[-1].__cause__ = problem
         self._stop(k)
 
     def _stop(self, k: int) -> None:
@@ -1116,10 +1117,7 @@ class Fleet(Savable):
         try:
             self._set_out(k)
         except Exception as problem:
-            self._stop(k)
-            kind = MemoryError if isinstance(problem, MemoryError) else Error
-            faults.append(kind(f"{self._specs[k][0]}, agent {k}, was stopped: {problem}"))
-            faults[-1].__cause__ = problem
+            self._stop_for(k, problem, faults)
 
     def _is_waking(self, agents: Any) -> Any:
         """Whether an agent is on its way and has nothing to plan with: it is among those who are woken by and by."""
