@@ -233,13 +233,13 @@ class Soak:
             possible = parts[self.at[k]] == parts[goal] != 0
             status = self.fleet.status(k)
             wrong = "unreachable" if possible else "reached"
-            spec = self.fleet._specs[k][0]
+            spec = self.fleet._roster.specs[k][0]
             self.demand(status != wrong, f"{spec}, {k}, {self.at[k]} to {goal}: {status}")
 
     def those_on_their_way(self) -> str:
         """Some of them, in words."""
         some = self.hopeful()[:5]
-        return ", ".join(f"{self.fleet._specs[k][0]} {k} at {self.at[k]} to {self.goal[k]}" for k in some)
+        return ", ".join(f"{self.fleet._roster.specs[k][0]} {k} at {self.at[k]} to {self.goal[k]}" for k in some)
 
     def clear(self) -> None:
         """With collisions two may want one cell, and then one of them never rests: each gets a goal of its own."""

@@ -66,7 +66,7 @@ def test_who_arrives_gets_a_new_goal() -> None:
     assert len(seen) == TICKS + 1
     changes = sum(here != there for one, two in itertools.pairwise(seen) for here, there in zip(one, two, strict=True))
     assert changes == report.moves
-    goals = crowd.fleet._episodes["goal"][:UNITS]
+    goals = crowd.fleet._roster.episodes["goal"][:UNITS]
     assert (crowd.world.path_states(crowd.places) != goals).all()
 
 

@@ -88,7 +88,7 @@ def test_units_hear_where_the_player_is() -> None:
     game.call()
     told = (game.known == game.player).all(axis=1)
     assert (told == ((4 * wrong > away) | (wrong == 0))).all()
-    goals = game.world.points_of(game.fleet._episodes["goal"][game.ids])
+    goals = game.world.points_of(game.fleet._roster.episodes["goal"][game.ids])
     assert (goals == game.known).all()
 
 

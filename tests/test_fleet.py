@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 import timebound as tb
 import timebound.fleet as fleet_module
+import timebound.roster as roster_module
 from helpers import COMPILED, companion, points, skip_refused
 from test_registry import HOPELESS, WORLDS
 from timebound.algorithms import REGISTRY
-from timebound.fleet import _REST as REST
 from timebound.kernels import workspace
 from timebound.kernels.store import CHAINS, LOT, SIZE
+from timebound.roster import RESTS, Roster
 
 REAL_TIME = [name for name, algorithm in REGISTRY.items() if algorithm.real_time]
 SIDE = 40 if COMPILED else 12
@@ -238,7 +239,7 @@ def test_all_are_on_their_way_as_soon_as_a_way_is_open(
     spec: str, collisions: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not only those who have been woken: statuses, active and stats say the same, at once and later."""
-    monkeypatch.setattr(fleet_module, "_WAKES", 3)
+    monkeypatch.setattr(roster_module, "_AT_ONCE", 3)
     world = tb.Grid(np.ones((8, 12), bool))
     fleet = tb.Fleet(world, spec, frame_expansions=2000, collisions=collisions)
     ids = fleet.add([(row, 0) for row in range(8)], [(row, 11) for row in range(8)])
@@ -267,7 +268,7 @@ def test_all_are_on_their_way_as_soon_as_a_way_is_open(
         seen.append(fleet.active)
     assert (fleet.statuses[np.delete(ids, 5)] == 1).all()
     assert fleet.active == 0
-    assert not fleet._wakes
+    assert not fleet._roster.wakes
 
 
 def test_a_goal_that_was_shut_for_a_moment_costs_nothing() -> None:
@@ -276,7 +277,7 @@ def test_a_goal_that_was_shut_for_a_moment_costs_nothing() -> None:
     fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
     ids = fleet.add([(row, 0) for row in range(6)], goal)
     fleet.tick()
-    planners = list(fleet._planners)
+    planners = list(fleet._roster.planners)
     for _ in range(3):
         world.block(goal)
         fleet.tick()
@@ -287,7 +288,7 @@ def test_a_goal_that_was_shut_for_a_moment_costs_nothing() -> None:
         fleet.tick()
         assert fleet.active == 6
         assert fleet.moved.all()
-        assert fleet._planners == planners
+        assert fleet._roster.planners == planners
     walk(fleet)
     assert (fleet.positions[ids] == goal).all()
 
@@ -299,7 +300,7 @@ def test_a_fault_while_room_is_made_leaves_the_fleet_whole(monkeypatch: pytest.M
     fleet = tb.Fleet(world, "lrta*", frame_expansions=100)
     world.block([(row, 50) for row in range(59)])
     fleet.add([(0, 0)], (0, 59))
-    kind = type(fleet._planners[0])
+    kind = type(fleet._roster.planners[0])
     real, wrong = kind.enlarge, []
 
     def fails(self: Any) -> None:
@@ -317,9 +318,9 @@ def test_a_fault_while_room_is_made_leaves_the_fleet_whole(monkeypatch: pytest.M
             fleet.tick()
         except KeyError:
             faults += 1
-            shelf, seat = fleet._crew_of[0].shelf, int(fleet._seats[0])
+            shelf, seat = fleet._roster.crew_of[0].shelf, int(fleet._roster.seats[0])
             held = shelf.rows[seat].copy()
-            shelf.put(seat, fleet._planners[0].state)
+            shelf.put(seat, fleet._roster.planners[0].state)
             assert (shelf.rows[seat] == held).all()
     assert faults == 2
     assert fleet.status(0) == "reached"
@@ -336,7 +337,7 @@ def test_arrays_go_back_some_time_after_arrival() -> None:
     assert spare() == 0
     walk(fleet)
     assert spare() == 0  # they may be sent on
-    for _ in range(REST + 1):
+    for _ in range(RESTS + 1):
         fleet.tick()
     assert spare() == 4
     fleet.add(*pairs(world, 3, seed=5))
@@ -350,10 +351,10 @@ def test_pages_go_back_some_time_after_arrival() -> None:
     world = rooms()
     fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
     fleet.add(*pairs(world, 4))
-    store = fleet._neighbours.store
+    store = fleet._roster._neighbours.store
     walk(fleet)
     assert store.holders == 4  # they may be sent on
-    for _ in range(REST + 1):
+    for _ in range(RESTS + 1):
         fleet.tick()
     assert (store.holders, store.taken) == (0, 1)
     stays = fleet.add(*pairs(world, 1, seed=3))
@@ -410,9 +411,9 @@ def test_a_decision_that_wants_room_after_the_deadline_keeps_its_share(monkeypat
     ids = fleet.add([(0, 0), (8, 0)], [(0, 29), (8, 29)])
     fleet._share = 20.0
     with monkeypatch.context() as patch:
-        patch.setattr(fleet, "_attend", lambda faults, deadline: [])  # as if the time were over
+        patch.setattr(fleet._roster, "attend", lambda faults, deadline: [])  # as if the time were over
         fleet.tick()
-    half_way = fleet._episodes["deciding"][ids].tolist()
+    half_way = fleet._roster.episodes["deciding"][ids].tolist()
     assert half_way == [20, 20]
     fleet._share = 1.0
     monkeypatch.setattr(fleet_module, "_SLICE", 1.0)
@@ -432,7 +433,7 @@ def test_agents_of_a_fleet_never_share_a_page(monkeypatch: pytest.MonkeyPatch) -
     fleet = tb.Fleet(world, "tb-wa*:weight=1.5", frame_expansions=40 * 600, threads=2)
     count = 600 if COMPILED else 20
     fleet.add(*pairs(world, count))
-    store = fleet._neighbours.store
+    store = fleet._roster._neighbours.store
     for tick in range(12):
         fleet.tick()
         if tick == 6:
@@ -440,7 +441,7 @@ def test_agents_of_a_fleet_never_share_a_page(monkeypatch: pytest.MonkeyPatch) -
             fleet.add(*pairs(world, count // 3, seed=9))
     seen: list[int] = []
     after = store.pages.after
-    for planner in fleet._planners:
+    for planner in fleet._roster.planners:
         if planner is None:
             continue
         notes = planner._workspace._notes
@@ -599,15 +600,15 @@ def test_all_are_added_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     starts, goals = pairs(world, 6)
     fleet = tb.Fleet(world, "tb-wa*", frame_expansions=600)
     first = fleet.add(starts[:2], goals[:2])
-    real, calls = tb.Fleet._take_planner, iter(range(100))
+    real, calls = Roster._take_planner, iter(range(100))
 
-    def scarce(self: tb.Fleet, k: int, goal: int) -> None:
+    def scarce(self: Roster, k: int, goal: int) -> None:
         if next(calls) == 2:
             raise MemoryError("no more")
         real(self, k, goal)
 
     with monkeypatch.context() as patch:
-        patch.setattr(tb.Fleet, "_take_planner", scarce)
+        patch.setattr(Roster, "_take_planner", scarce)
         with pytest.raises(MemoryError, match="no more"):
             fleet.add(starts[2:], goals[2:])
     assert fleet.active == 2
@@ -828,18 +829,18 @@ def test_views_for_goals_are_shared_and_forgotten() -> None:
     world = tb.Graph(ends[:-1], ends[1:], directed=False, heuristic=lambda goal: np.abs(ends - goal))
     fleet = tb.Fleet(world, "lrta*", frame_expansions=100)
     ids = fleet.add([0] * 6, 29)
-    assert len({id(crew.view) for crew in fleet._crews.values()}) == 1
+    assert len({id(crew.view) for crew in fleet._roster.crews.values()}) == 1
     for goal in range(1, 29):
         fleet.send(ids[:3], goal)
         fleet.send(ids[3:], goal + 1)
         fleet.tick()
-        assert len(fleet._crews) <= 2
+        assert len(fleet._roster.crews) <= 2
     walk(fleet)
     assert (fleet.statuses == 1).all()
-    for _ in range(REST + 2):
+    for _ in range(RESTS + 2):
         fleet.tick()
-    assert not fleet._crews
-    assert not fleet._views
+    assert not fleet._roster.crews
+    assert not fleet._roster._views
 
 
 @pytest.mark.parametrize("spec", ["tb-wa*", "lrta*", "field"])
@@ -850,17 +851,17 @@ def test_who_has_arrived_is_sent_on_with_what_it_has(spec: str) -> None:
     ids = fleet.add([(0, k) for k in range(6)], (4, 4))
     walk(fleet)
     assert fleet.active == 0
-    planners = list(fleet._planners)
+    planners = list(fleet._roster.planners)
     for goal in [(4, 5), (5, 5), (5, 5), (4, 4)]:
         fleet.send(ids, goal)
         fleet.place(ids[:1], [(8, 8)])
-        assert fleet._planners == planners
+        assert fleet._roster.planners == planners
         assert fleet.active == (6 if goal != (5, 5) or fleet.positions[ids[1]].tolist() != [5, 5] else 1)
         walk(fleet)
         assert (fleet.positions == goal).all()
         assert (fleet.statuses == 1).all()
     fleet.cancel(ids[:3])
-    for _ in range(REST):
+    for _ in range(RESTS):
         fleet.tick()
     fleet.send(ids[3:], (0, 0))
     walk(fleet)
@@ -878,7 +879,7 @@ def test_thousands_whose_goal_is_shut_keep_the_frame(monkeypatch: pytest.MonkeyP
     world.block((10, 15))
     assert fleet.active == 0
     assert {fleet.status(k) for k in ids} == {"unreachable"}
-    assert sum(planner is not None for planner in fleet._planners) == 20, "given back later"
+    assert sum(planner is not None for planner in fleet._roster.planners) == 20, "given back later"
     fleet.tick()
     assert not fleet.moved.any()
     fleet.send(ids[:2], (5, 5))
@@ -892,9 +893,9 @@ def test_thousands_whose_goal_is_shut_keep_the_frame(monkeypatch: pytest.MonkeyP
         fleet.tick()
     assert {fleet.status(k) for k in ids} == {"reached"}
     monkeypatch.setattr(fleet_module, "_CHORES", 0.0)
-    for _ in range(REST + 25):
+    for _ in range(RESTS + 25):
         fleet.tick()
-    assert not any(planner is not None for planner in fleet._planners), "all have been given back, one in a tick"
+    assert not any(planner is not None for planner in fleet._roster.planners), "all have been given back, one in a tick"
 
 
 @pytest.mark.compiled
@@ -925,13 +926,13 @@ def test_who_ends_in_a_tick_that_is_interrupted_is_not_forgotten(shut: bool, mon
         world.block([(2, 6), (2, 7), (3, 6)])
     fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
     fleet.add([(3, 0), (0, 0)], [(3, 7), (0, 7)])
-    crew = next(iter(fleet._crews.values()))
+    crew = next(iter(fleet._roster.crews.values()))
     run, heard = crew.run, []
 
     def interrupted(*told: Any) -> None:
         run(*told)
-        if fleet._noted[0]:
-            heard.append(fleet._number)
+        if fleet._roster.noted[0]:
+            heard.append(fleet._roster.number)
             raise KeyboardInterrupt
 
     monkeypatch.setattr(crew, "run", interrupted)
@@ -939,7 +940,7 @@ def test_who_ends_in_a_tick_that_is_interrupted_is_not_forgotten(shut: bool, mon
         try:
             fleet.tick()
         except KeyboardInterrupt:
-            assert heard[-1] == fleet._number
+            assert heard[-1] == fleet._roster.number
     assert heard
     assert fleet.statuses.tolist() == [2 if shut else 1, 1]
     assert fleet.active == fleet.stats.agents == 0
@@ -953,7 +954,7 @@ def test_who_ends_in_a_tick_that_is_interrupted_is_not_forgotten(shut: bool, mon
 @pytest.mark.parametrize("ask", ["active", "statuses", "stats"])
 def test_an_interrupt_while_edits_are_heard_of_loses_nobody(ask: str) -> None:
     """Wherever in there it comes: it waits for the end."""
-    code = tb.Fleet._take_note_of_edits.__code__
+    code = Roster.take_note_of_edits.__code__
     lines = sorted({line for _, _, line in code.co_lines() if line})[1:]
     for line in lines:
         world = tb.Grid(np.ones((3, 6), bool))
@@ -994,14 +995,14 @@ def test_who_cannot_be_woken_is_stopped_and_the_others_go_on(monkeypatch: pytest
     walk(fleet)
     walker = int(fleet.add((0, 5), (3, 8))[0])
     world.unblock(wall)
-    real = tb.Fleet._take_planner
+    real = Roster._take_planner
 
-    def scarce(self: tb.Fleet, k: int, goal: int) -> None:
+    def scarce(self: Roster, k: int, goal: int) -> None:
         if k == ids[1]:
             raise MemoryError("no more")
         real(self, k, goal)
 
-    monkeypatch.setattr(tb.Fleet, "_take_planner", scarce)
+    monkeypatch.setattr(Roster, "_take_planner", scarce)
     with pytest.raises(MemoryError, match=r"agent 1, was stopped: no more"):
         fleet.tick()
     assert fleet.moved[walker]
@@ -1040,7 +1041,7 @@ def test_who_waits_for_a_planner_makes_way(monkeypatch: pytest.MonkeyPatch) -> N
     first = fleet.add((1, 4), (1, 11))
     world.block((1, 9))
     walk(fleet)
-    monkeypatch.setattr(fleet_module, "_WAKES", 0)  # as if thousands were before it
+    monkeypatch.setattr(roster_module, "_AT_ONCE", 0)  # as if thousands were before it
     world.block((0, 5))
     world.unblock((0, 5))
     second = fleet.add((1, 0), (1, 8))

@@ -27,10 +27,10 @@ from test_agents_under_edits import agents
 from test_interrupts import impatient, record
 from timebound import episode
 from timebound.algorithms import REGISTRY, agent_centered, parse_spec
-from timebound.fleet import _REST as REST
 from timebound.kernels import saving
 from timebound.kernels.heuristic_values import new_values
 from timebound.kernels.native import kind_of
+from timebound.roster import RESTS
 from timebound.worlds.abstraction import Abstraction
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
@@ -238,8 +238,8 @@ def test_a_crew_that_nobody_is_in_keeps_its_place() -> None:
         fleet = reloaded(fleet) if saves else fleet
         fleet.add([(0, 0), (5, 0)], (5, 5), spec="ribs")
         fleet.add([(0, 1), (5, 1)], (5, 5), spec="tb-wa*")
-        assert [one.number for one in fleet._crews.values()] == [0, 1, 2]
-        assert [one.active for one in fleet._crews.values()] == [2, 0, 2]
+        assert [one.number for one in fleet._roster.crews.values()] == [0, 1, 2]
+        assert [one.active for one in fleet._roster.crews.values()] == [2, 0, 2]
         fleets.append([(fleet.tick(), fleet.positions.tolist()) for _ in range(8)])
     assert fleets[0] == fleets[1]
 
@@ -259,9 +259,12 @@ def test_a_frame_in_milliseconds_goes_on() -> None:
     fleet = tb.Fleet(tb.Grid(np.ones((9, 9))), "tba*", frame_ms=5.0)
     fleet.add([(0, 0)], (8, 8))
     fleet.tick()
-    fleet._episodes["deadline"][0], fleet._episodes["deciding"][0] = 1 << 62, 1 << 60  # half-way, by another clock
+    fleet._roster.episodes["deadline"][0], fleet._roster.episodes["deciding"][0] = (
+        1 << 62,
+        1 << 60,
+    )  # half-way, by another clock
     same = reloaded(fleet)
-    assert same._episodes["deadline"][0] == 1
+    assert same._roster.episodes["deadline"][0] == 1
     for _ in range(200):
         same.tick()
     assert same.status(0) == "reached"
@@ -456,7 +459,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "89c2a3bb3383f280"
+LAYOUT = "e6d0b8a09c9e1894"
 
 
 @pytest.mark.compiled
@@ -475,7 +478,8 @@ def test_what_is_saved_is_stored_as_it_was() -> None:
         parts[name] = sorted(state), outline(agent._record), names, outline(planner.state)
     fleet = tb.Fleet(world)
     fleet.add([(0, 0)], (3, 3))
-    parts["fleet"] = sorted(fleet.__getstate__()), sorted(next(iter(fleet._crews.values())).__getstate__())
+    parts["fleet"] = sorted(fleet.__getstate__()), sorted(fleet._roster.__getstate__())
+    parts["crew"] = sorted(next(iter(fleet._roster.crews.values())).__getstate__())
     digest = hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
     assert digest == LAYOUT
 
@@ -682,12 +686,12 @@ def test_what_is_loaded_has_a_store_of_its_own(way: str) -> None:
     fleet.add([(0, 0), (0, 5)], (5, 5))
     fleet.tick()
     other = WAYS[way](fleet)
-    mine, its = fleet._neighbours.store, other._neighbours.store
+    mine, its = fleet._roster._neighbours.store, other._roster._neighbours.store
     assert (mine.holders, its.holders) == (2, 2)
     assert not np.shares_memory(mine.pages.words, its.pages.words)
     while other.active:
         other.tick()
-    for _ in range(REST + 1):
+    for _ in range(RESTS + 1):
         other.tick()
     assert (mine.holders, its.holders) == (2, 0)
 
@@ -702,7 +706,7 @@ def test_what_is_loaded_gives_its_arrays_to_its_own_pool(way: str) -> None:
     assert (world.spare.made, other.world.spare.made) == (2, 2)
     while other.active:
         other.tick()
-    for _ in range(REST + 1):
+    for _ in range(RESTS + 1):
         other.tick()
     assert len(other.world.spare) == 2
     assert not world.spare

@@ -19,6 +19,7 @@ import pytest
 import timebound as tb
 from helpers import COMPILED
 from timebound.hands import undisturbed
+from timebound.roster import Roster
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 
@@ -316,19 +317,19 @@ def test_an_interrupt_of_an_order_is_heard_at_its_end(order: str, monkeypatch: p
         fleet = tb.Fleet(world, "lrta*", frame_expansions=12, budget=1)
         fleet.add([one.start for one in problems[:6]], [one.goal for one in problems[:6]])
         fleet.tick()
-        name = {"add": "_take_planner", "tick": "_attend"}.get(order, "_retire")
+        name = {"add": "_take_planner", "tick": "attend"}.get(order, "retire")
         if order == "place":
-            name = "_settle"
-        real = getattr(tb.Fleet, name)
+            name = "settle"
+        real = getattr(Roster, name)
         left = iter([signal.SIGINT] if interrupted else [])
 
-        def struck(self: tb.Fleet, *given: Any, real: Any = real, left: Any = left) -> Any:
+        def struck(self: Roster, *given: Any, real: Any = real, left: Any = left) -> Any:
             for one in left:
                 signal.raise_signal(one)
             return real(self, *given)
 
         with monkeypatch.context() as patch:
-            patch.setattr(tb.Fleet, name, struck)
+            patch.setattr(Roster, name, struck)
             try:
                 if order == "add":
                     fleet.add([one.start for one in problems[6:]], [one.goal for one in problems[6:]])

@@ -1,0 +1,148 @@
+"""Agents of a fleet that are served together: those who share compiled code, and those who share a field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .fields import DistanceField
+from .hands import undisturbed
+from .kernels import loop
+from .kernels.native import Kind, Shelf, kind_of
+
+__all__ = ["Crew", "Herd"]
+
+_ANEW = ("views", "shelf", "rows", "told", "run", "pace")  # not saved, but made anew
+
+
+class Crew:
+    """Agents that share compiled code: what they hold is on one shelf, and they take turns in one order."""
+
+    def __init__(self, number: int, view: Any, kind: Kind, least: int) -> None:
+        self.number = number
+        self.least = least  # expansions that each of them asks for in a tick
+        self.view = view
+        self._open_shelf(kind, 16)
+        self.free = list(range(15, -1, -1))  # seats
+        self.order = np.zeros(16, np.int64)  # agents, in the order of their turns
+        self.members = 0  # of ``order``; some may have left since
+        self._listed: set[int] = set()  # the same, by name
+        self.active = 0
+        self.resting = 0
+        self.cursor = 0  # whose turn is next
+        self.credit = 0  # expansions saved up, in fixed point
+        self.weights = 0  # of those on their way
+        self.heaviest = 1
+        self.pace = 0.0  # nanoseconds that one of them takes in a tick, lately
+
+    def _open_shelf(self, kind: Kind, rows: int) -> None:
+        self.views = Shelf(kind_of(self.view))
+        self.views.put(0, self.view)
+        self.shelf = Shelf(kind, rows)
+        self._lay_out()
+        self.run = loop.runner(self.views.kind, kind)
+
+    def _lay_out(self) -> None:
+        """What kernels that serve a crew are told first."""
+        self.rows = self.views.kind.token, self.shelf.kind.token, self.views.rows, self.shelf.rows
+        self.told: list[tuple[Any, ...]] = []  # all that ``run`` was told last, by each thread
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is on the shelves, for addresses are those of a process; as is the pace."""
+        state = {name: value for name, value in self.__dict__.items() if name not in _ANEW}
+        return {**state, "shelf": (self.shelf.kind, len(self.shelf.rows))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.pace = 0.0
+        self._open_shelf(*state["shelf"])
+
+    @property
+    def carry(self) -> Callable[..., None]:
+        """``loop.carry_out`` for them."""
+        return loop.carrier(self.views.kind, self.shelf.kind)
+
+    @property
+    def relocate(self) -> Callable[..., None]:
+        """``loop.relocate`` for them."""
+        return loop.relocator(self.views.kind, self.shelf.kind)
+
+    def rest(self, more: int, weight: int) -> None:
+        """So many more of them, who have such a part of the frame, rest."""
+        self.resting += more
+        self.active -= more
+        self.weights -= weight
+
+    def seat(self) -> int:
+        """A free row of the shelf."""
+        if not self.free:
+            size = len(self.shelf.rows)
+            self.shelf.enlarge(2 * size)
+            self._lay_out()
+            self.free.extend(range(2 * size - 1, size - 1, -1))
+        return self.free.pop()
+
+    def join(self, k: int) -> None:
+        """The agent's turn comes last, unless it has one still from before."""
+        if k in self._listed:
+            return
+        self._listed.add(k)
+        if self.members == len(self.order):
+            self.order = np.concatenate([self.order, np.zeros_like(self.order)])
+        self.order[self.members] = k
+        self.members += 1
+
+    def close_ranks(self, crews: np.ndarray) -> None:
+        """Drop those who left, once they are many; ``crews`` tells whose number an agent has. All keep their turns."""
+        if self.members - self.active - self.resting > max(8, self.members >> 3):
+            with undisturbed():
+                stays = crews[self.order[: self.members]] == self.number
+                self.cursor = int(np.count_nonzero(stays[: self.cursor]))
+                kept = self.order[: self.members][stays]
+                self.members = len(kept)
+                self.order[: self.members] = kept
+                self._listed = set(kept.tolist())
+        self.cursor = self.cursor % self.members if self.members else 0
+
+
+class Herd:
+    """Agents with one goal that share one field (``spec="field"``): each tick tells all of them where to step."""
+
+    def __init__(self, number: int, goal: int, field: DistanceField) -> None:
+        self.number = number  # below that of any crew
+        self.goal = goal
+        self.field = field
+        self.resting = 0
+        self._members: dict[int, None] = {}
+        self._listed: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self._members)
+
+    @property
+    def active(self) -> int:
+        """How many are on their way."""
+        return self.size - self.resting
+
+    def rest(self, more: int, weight: int) -> None:
+        """So many more of them rest."""
+        self.resting += more
+
+    def join(self, k: int) -> None:
+        self._members[k] = None
+        self._listed = None
+
+    def leave(self, k: int) -> None:
+        del self._members[k]
+        self._listed = None
+
+    @property
+    def members(self) -> np.ndarray:
+        """The agents, in the order in which they came."""
+        if self._listed is None:
+            self._listed = np.fromiter(self._members, np.int64, len(self._members))
+        return self._listed
