@@ -393,6 +393,19 @@ def test_a_copy_knows_what_the_original_knows(copied: Any, case: Case, seed: int
     assert twin.done
 
 
+def test_a_shallow_copy_has_goals_of_its_own() -> None:
+    """And the same world."""
+    world = tb.Grid(np.ones((1, 8), bool))
+    field = tb.DistanceField(world, (0, 0))
+    field.grow()
+    other = copy.copy(field)
+    assert other.world is world
+    other.retarget((0, 7))
+    other.grow()
+    assert field.distances.tolist() == [[0, 1, 2, 3, 4, 5, 6, 7]]
+    assert other.distances.tolist() == [[7, 6, 5, 4, 3, 2, 1, 0]]
+
+
 def test_a_fork_in_the_middle() -> None:
     """A thread that was at work is not there in the child: what it left half-done is begun anew."""
     world = tb.Grid(np.ones((4, 4)))

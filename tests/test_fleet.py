@@ -108,30 +108,228 @@ def test_threads_change_no_move(threads: int, monkeypatch: pytest.MonkeyPatch) -
     agents=st.integers(1, 30),
     frame=st.integers(1, 60),
     seed=st.integers(0, 100),
-    specs=st.lists(st.sampled_from(["lrta*", "tb-wa*", "lrta*:depth=2", "rtaa*"]), min_size=1, max_size=3, unique=True),
-    weight=st.integers(1, 3),
+    specs=st.lists(
+        st.sampled_from(["lrta*", "tb-wa*", "lrta*:depth=2", "rtaa*", "k-lrta*"]), min_size=1, max_size=3, unique=True
+    ),
+    priorities=st.lists(st.sampled_from([1, 1, 2, 5, 1000]), min_size=1, max_size=4),
+    budget=st.sampled_from([None, 9, 20]),
 )
 def test_nobody_starves_and_the_frame_is_kept(
-    agents: int, frame: int, seed: int, specs: list[str], weight: int
+    agents: int, frame: int, seed: int, specs: list[str], priorities: list[int], budget: int | None
 ) -> None:
     world = tb.Grid(np.ones((9, 9), bool))
     random = np.random.default_rng(seed)
     needs = {"lrta*:depth=2": 9}
     frame = max(frame, *(needs.get(spec, 1) for spec in specs))
-    fleet = tb.Fleet(world, specs[0], frame_expansions=frame)
+    fleet = tb.Fleet(world, specs[0], frame_expansions=frame, budget=budget)
+    weights = 0
     for k in range(agents):
-        spec = specs[k % len(specs)]
+        spec, weight = specs[k % len(specs)], priorities[k % len(priorities)]
         fleet.add([tuple(random.integers(9, size=2))], tuple(random.integers(9, size=2)), spec=spec, priority=weight)
-    weights = agents * weight
+        weights += weight
+    # Those of other crews may need more in a tick, and be before it: so the most that any may need.
+    least = max(needs.get(spec, 1) for spec in specs)
+    share = min(frame, budget or frame, max(least, frame // weights) * max(priorities))
+    used = max(share, frame - share + 1)  # what is left of a frame may be too little for the next one
     for _ in range(60):
         fleet.tick()
         stats = fleet.stats
         assert stats.last_expansions <= frame
-        for k in np.flatnonzero(stats.waited):
-            share = min(frame, max(needs.get(specs[k % len(specs)], 1), frame // weights) * weight)
-            # What is left of a frame may be too little for the next one.
-            used = max(share, frame - share + 1)
-            assert stats.waited[k] <= -(-weights * share // used) + len(specs)
+        assert stats.waited.max() <= -(-weights * share // used) + len(specs)
+
+
+@pytest.mark.parametrize("frame", [1, 3, 50])
+def test_fields_leave_the_others_their_part(frame: int) -> None:
+    """However small the frame is: fields grow, the others have their turns, and nothing is overspent."""
+    world = tb.Grid(np.ones((9, 9), bool))
+    fleet = tb.Fleet(world, "field", frame_expansions=frame)
+    fleet.add([(0, 0)] * 5, (8, 8))
+    fleet.add((0, 1), (8, 0), priority=5)
+    others = fleet.add([(0, 4), (0, 5)], (8, 4), spec="lrta*")
+    for _ in range(400):
+        fleet.tick()
+        assert fleet.stats.last_expansions <= frame
+        assert fleet.stats.waited[others].max() <= 12 // frame + 2
+    assert (fleet.statuses == 1).all()
+
+
+def test_priority_counts_for_fields() -> None:
+    """A herd has as much of a frame as its agents have together."""
+    world = tb.Grid(np.ones((9, 30), bool))
+    fleet = tb.Fleet(world, "field", frame_expansions=12)
+    fleet.add((0, 0), (0, 29), priority=5)
+    fleet.add((8, 0), (8, 29))
+    for _ in range(6):
+        fleet.tick()
+    known = [np.count_nonzero(~np.isnan(herd.field.distances)) for herd in fleet._roster.herds.values()]
+    assert known[0] > 3 * known[1]
+
+
+@pytest.mark.parametrize("how", ["cancelled", "arrived", "walled in"])
+def test_who_leaves_takes_its_priority_along(how: str) -> None:
+    """The frame is enough for all others, so none of them takes turns."""
+    world = tb.Grid(np.ones((20, 20), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=100)
+    first = fleet.add((0, 18), (0, 19), priority=1000)
+    fleet.add([(19, col) for col in range(10)], (10, 19))
+    if how == "cancelled":
+        fleet.cancel(first)
+    elif how == "walled in":
+        world.block((0, 19))
+    else:
+        while fleet.status(first[0]) == "active":
+            fleet.tick()
+    for _ in range(5):
+        fleet.tick()
+        assert fleet.stats.served == 10
+
+
+def test_what_is_expanded_while_learning_is_counted_apart() -> None:
+    """As for an Agent: the frame bounds what is expanded to choose moves."""
+    world = rooms()
+    starts, goals = pairs(world, 1)
+    fleet = tb.Fleet(world, "k-lrta*", frame_expansions=5)
+    fleet.add(starts, goals)
+    agent = tb.agent("k-lrta*", world, starts[0], goals[0], budget=5)
+    for _ in range(60):
+        fleet.tick()
+        agent.step()
+        assert fleet.stats.last_expansions <= 5
+    assert fleet.stats.learning > 0
+    assert fleet.stats.expansions + fleet.stats.learning == agent.expansions
+
+
+@pytest.mark.parametrize("frame", [10_000, 30])
+def test_who_goes_over_to_another_crew_is_not_counted_twice(frame: int) -> None:
+    """Where kNN LRTA* finds no record another algorithm walks: a value of another kind, in the middle of a tick."""
+    free = tb.generate.rooms((32, 32), room=6, seed=1) if COMPILED else tb.generate.rooms((16, 16), room=4, seed=1)
+    world = tb.Grid(free)
+    spec = "knn-lrta*:otherwise=tb-wa*"
+    database = tb.prepare(world, None, algorithm="knn-lrta*", records=1, seed=1)
+    fleet = tb.Fleet(world, spec, frame_expansions=frame, budget=20, database=database)
+    starts, goals = pairs(world, 20)
+    fleet.add(starts, goals)
+    agents = [tb.agent(spec, world, *ends, budget=20, database=database) for ends in zip(starts, goals, strict=True)]
+    before = fleet.positions.copy()
+    while fleet.active:
+        fleet.tick()
+        assert abs(fleet.positions - before).max() <= 1
+        assert fleet.stats.last_expansions <= frame
+        assert fleet.active == fleet.stats.agents == np.count_nonzero(fleet.statuses == 0)
+        assert sum(crew.weights for crew in fleet._roster.crews.values()) == fleet.active
+        before = fleet.positions.copy()
+        if frame == 10_000:
+            for agent in agents:
+                agent.step()
+            assert [tuple(place) for place in before.tolist()] == [agent.position for agent in agents]
+    assert len(fleet._roster.crews) > 1
+    assert (fleet.statuses == 1).all()
+
+
+def test_a_share_falls_while_some_have_no_turn() -> None:
+    """However little a tick takes, for orders may have had their part of it; and no agent waits for ever."""
+    world = tb.Grid(np.ones((9, 9), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_ms=0.01)
+    fleet.add([(0, 0)] * 300, (8, 8))
+    fleet._share = 1e5
+    for _ in range(60):
+        fleet._ordering = 10**9
+        fleet.tick()
+    assert fleet.active == 300
+    assert fleet._share == fleet_module._SLICE
+    fleet._share, fleet._margin = 1e5, 5e5
+    for _ in range(3000):
+        fleet._learn_from(0.3, 1.0, everyone=False)
+    assert fleet._share == fleet_module._SLICE
+    assert fleet._margin < 1e5, "what was in the way is gone, and frames are not full"
+    for _ in range(3000):
+        fleet._learn_from(0.3, 1.0, everyone=True)
+    assert fleet._share == fleet_module._MOST_SLICE
+
+
+@pytest.mark.parametrize("spec", ["tb-wa*", "rtb-wa*"])
+def test_a_graph_that_becomes_one_way(spec: str) -> None:
+    """Who cannot walk there any more, for there is no way back, goes on with A*, as an Agent does."""
+    for seed in range(30 if COMPILED else 8):
+        random = np.random.default_rng(seed)
+        edges = np.unique(np.sort(random.integers(14, size=(24, 2)), 1), axis=0)
+        edges = edges[edges[:, 0] != edges[:, 1]]
+        ends = np.concatenate([edges, edges[:, ::-1]])
+        world = tb.Graph(*ends.T, nodes=14, directed=True)
+        fleet = tb.Fleet(world, spec, frame_expansions=3, budget=1)
+        fleet.add([0, 1, 2], 13)
+        arrived = fleet.add(5, 5)
+        fleet.send(arrived, int(edges[edges[:, 0] == edges[0, 0]][0, 1]))
+        agents = [tb.agent(spec, world, start, 13, budget=1) for start in (0, 1, 2)]
+        for tick in range(200):
+            if tick in (2, 4):
+                one, other = edges[random.integers(len(edges))].tolist()
+                world.block(one, other)
+            fleet.tick()
+            for agent in agents:
+                agent.step()
+        assert [fleet.status(k) for k in (0, 1, 2)] == [agent.status for agent in agents]
+        assert fleet.active == 0
+
+
+@pytest.mark.parametrize("order", ["send", "place"])
+def test_an_order_that_one_cannot_be_given_reaches_the_others(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = tb.Grid(np.ones((4, 9), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
+    ids = fleet.add([(row, 0) for row in range(4)], [(row, 1) for row in range(4)])
+    for _ in range(RESTS + 5):  # they have given back what they had
+        fleet.tick()
+    real = Roster._take_planner
+
+    def scarce(self: Roster, k: int, goal: int) -> None:
+        if k == ids[1]:
+            raise MemoryError("no more")
+        real(self, k, goal)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Roster, "_take_planner", scarce)
+        with pytest.raises(MemoryError, match=r"agent 1, was stopped: no more"):
+            fleet.send(ids, (3, 8)) if order == "send" else fleet.place(ids, [(row, 8) for row in range(4)])
+    assert fleet.statuses[ids].tolist() == [0, 3, 0, 0]
+    assert fleet.active == 3
+    walk(fleet)
+    assert fleet.statuses[ids].tolist() == [1, 3, 1, 1]
+    fleet.send(ids, (0, 4))  # there is memory again
+    walk(fleet)
+    assert (fleet.statuses == 1).all()
+
+
+def test_who_has_gone_has_not_moved() -> None:
+    """Nor has who was given its id."""
+    world = tb.Grid(np.ones((4, 9), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
+    ids = fleet.add([(0, 0), (1, 0)], (0, 8))
+    fleet.tick()
+    assert fleet.moved.tolist() == [True, True]
+    fleet.cancel(ids[:1])
+    assert fleet.moved.tolist() == [False, True]
+    assert fleet.add((3, 3), (3, 3)).tolist() == ids[:1].tolist()
+    assert fleet.moved.tolist() == [False, True]
+
+
+def test_what_may_be_set() -> None:
+    world = tb.Grid(np.ones((4, 9), bool))
+    fleet = tb.Fleet(world, "tb-wa*", frame_ms=2.0)
+    fleet.add((0, 0), (0, 8))
+    assert repr(fleet).startswith("<Fleet, 1 agents, 1 on their way, tb-wa*:weight=2,reopen=false, 2 ms a tick, <")
+    fleet.frame_ms = 5
+    assert (fleet.frame_ms, fleet.frame_expansions, fleet.threads, fleet.collisions) == (5.0, None, 1, False)
+    for wrong in ("abc", 0, -1, float("nan"), None):
+        with pytest.raises(tb.SpecError, match="frame_ms is a number of milliseconds"):
+            fleet.frame_ms = wrong  # type: ignore[assignment]
+    for name in ("frame_expansions", "threads", "collisions"):
+        with pytest.raises(AttributeError):
+            setattr(fleet, name, 3)
+    counted = tb.Fleet(world, "tb-wa*", frame_expansions=4000)
+    assert "4,000 expansions a tick" in repr(counted)
+    with pytest.raises(tb.SpecError, match="counted in expansions, and stays so"):
+        counted.frame_ms = 1.0
+    walk(fleet)
 
 
 @given(seed=st.integers(0, 1000), spec=st.sampled_from(REAL_TIME))
@@ -517,6 +715,8 @@ def test_wrong_orders_change_nothing() -> None:
         (lambda: fleet.status([]), "of one agent, not of 0"),
         (lambda: fleet.add(np.array(3), (0, 0)), "starts are a list or an array of points"),
         (lambda: fleet.add([(0, 0)], np.array(3)), "goals are a list or an array of points"),
+        (lambda: fleet.cancel(np.ma.array([k], mask=[True])), "of a masked array give its compressed"),
+        (lambda: fleet.add(np.ma.array([(0, 0)]), (0, 0)), "starts are a plain list or array"),
         (lambda: fleet.add({0, 1}, (0, 0)), "starts are a list or an array of points"),
     ]
     for order, words in wrong:

@@ -194,6 +194,25 @@ def test_a_fleet_goes_on_as_if_it_had_not_been_saved(collisions: bool) -> None:
     assert fleet.active == 0
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_views_for_goals_are_shared_after_loading(way: str) -> None:
+    """A graph with estimates for each goal: who is added later joins those who are bound for the same."""
+    ends = np.arange(30)
+
+    def scene(save: bool) -> list[Any]:
+        estimates = {int(goal): np.abs(ends - goal).astype(float) for goal in ends}
+        world = tb.Graph(ends[:-1], ends[1:], directed=False, heuristic=estimates)
+        fleet = tb.Fleet(world, "lrta*", frame_expansions=2)
+        fleet.add([0, 1, 2], 29)
+        fleet.tick()
+        if save:
+            fleet = WAYS[way](fleet)
+        fleet.add([3, 4, 5], 29)
+        return [(fleet.tick(), fleet.moved.tolist(), fleet.positions.tolist()) for _ in range(6)]
+
+    assert scene(True) == scene(False)
+
+
 @pytest.mark.parametrize("name", [name for name, algorithm in REGISTRY.items() if algorithm.real_time])
 @pytest.mark.parametrize("way", WAYS)
 def test_orders_before_the_first_tick_after_loading(name: str, way: str) -> None:
@@ -459,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "e6d0b8a09c9e1894"
+LAYOUT = "1eae36fb3d0be6ab"
 
 
 @pytest.mark.compiled

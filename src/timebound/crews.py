@@ -34,7 +34,6 @@ class Crew:
         self.cursor = 0  # whose turn is next
         self.credit = 0  # expansions saved up, in fixed point
         self.weights = 0  # of those on their way
-        self.heaviest = 1
         self.pace = 0.0  # nanoseconds that one of them takes in a tick, lately
 
     def _open_shelf(self, kind: Kind, rows: int) -> None:
@@ -94,6 +93,16 @@ class Crew:
         self.order[self.members] = k
         self.members += 1
 
+    def fitting(self, part: int, share: int, most: int, some: int, weights: np.ndarray) -> int:
+        """How many of the next ones, ``some`` at most, such a part of a frame is enough for, whatever they need of it.
+
+        Each may expand ``share`` states times its weight, but no more than ``most``.
+        """
+        if self.weights == self.active:  # all have the weight 1
+            return min(some, part // min(share, most))
+        needs = np.minimum(weights[self.order[self.cursor : self.cursor + some]] * share, most)
+        return int(np.searchsorted(np.cumsum(needs), part, side="right"))
+
     def close_ranks(self, crews: np.ndarray) -> None:
         """Drop those who left, once they are many; ``crews`` tells whose number an agent has. All keep their turns."""
         if self.members - self.active - self.resting > max(8, self.members >> 3):
@@ -115,6 +124,8 @@ class Herd:
         self.goal = goal
         self.field = field
         self.resting = 0
+        self.weights = 0  # of those on their way
+        self.credit = 0  # expansions saved up, in fixed point
         self._members: dict[int, None] = {}
         self._listed: np.ndarray | None = None
 
@@ -129,14 +140,17 @@ class Herd:
         return self.size - self.resting
 
     def rest(self, more: int, weight: int) -> None:
-        """So many more of them rest."""
+        """So many more of them, who have such a part of the frame, rest."""
         self.resting += more
+        self.weights -= weight
 
-    def join(self, k: int) -> None:
+    def join(self, k: int, weight: int) -> None:
+        self.weights += weight
         self._members[k] = None
         self._listed = None
 
-    def leave(self, k: int) -> None:
+    def leave(self, k: int, weight: int) -> None:
+        self.weights -= weight
         del self._members[k]
         self._listed = None
 

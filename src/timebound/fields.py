@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -238,6 +239,9 @@ class DistanceField:
         with _Inside(self):
             states, end = self._layers[0].way_from(state)
         return self.world.points_of(np.concatenate([[state], states])) if end == AT_GOAL else None
+
+    def __copy__(self) -> DistanceField:
+        return deepcopy(self, {id(self.world): self.world})
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy knows what the original knows; it has no arrays in reserve."""

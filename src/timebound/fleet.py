@@ -52,11 +52,13 @@ _CHORES = 0.25  # how much of a frame of milliseconds may be gone before what ne
 _ORDERS = 0.5  # how much of a frame of milliseconds orders may take from the tick that follows
 _TIMED = 4096  # ticks whose durations are kept
 # Nanoseconds of a frame that are kept for what comes after its deadline: an agent in the middle of something, Python.
-# They grow when a frame was late, and shrink when none is, so that one in two hundred will be.
-_MARGIN, _LATE, _IN_TIME = 40_000.0, 20_000.0, 100.0
+# They grow when a frame was late, and shrink when none is, so that one in two hundred will be; more than that if they
+# are many, so that a program that was in the way for a second is forgotten in a minute.
+_MARGIN, _LATE, _IN_TIME, _FORGETS = 40_000.0, 20_000.0, 100.0, 0.001
 # Expansions that an agent may make when it has its turn in a frame of milliseconds, however many there are. With less,
 # all would move in every tick, but astray; so they take turns. And what an agent holds must be fetched first.
 _SLICE = 32.0
+_MOST_SLICE = 50_000.0  # for each millisecond of the frame: more than one agent can expand in it
 _MOST_WEIGHT = 1000
 _OF_THE_PROCESS = (
     "_team", "_tools", "_call_book", "_frame", "_turn", "_turn_book", "_end", "_edit_book", "_hands", "_name",
@@ -65,9 +67,9 @@ _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the
 _FINE = 20  # binary digits of credit
 _SHORT = 100_000.0  # nanoseconds of work that one thread does sooner than it could wake another
 # What ``run`` is told: the end of a FRAME (share, deadline, number, crew); and the turns, which are behind it: the next
-# one, the last one, and counts of expansions, of ends and of moves.
+# one, the last one, and counts of expansions, of ends, of moves and of what was expanded while learning.
 _CALL, _CALL_AT = Struct("=8q"), 8 * place_in(loop.FRAME, "share")
-_NEXT, _, _SPENT, _ENDED, _STEPS = range(5)
+_NEXT, _, _SPENT, _ENDED, _STEPS, _LEARNED = range(6)
 _FIELDS, _FRAME_FIELDS = loop.EPISODE.names or (), loop.FRAME.names or ()
 
 
@@ -82,8 +84,9 @@ class FleetStats:
     p99_ms: float
     max_ms: float
     late: int  # ticks that took longer than the frame, of all
-    expansions: int  # of all ticks
-    last_expansions: int  # of the last tick
+    expansions: int  # of all ticks, to choose moves
+    last_expansions: int  # of the last tick, to choose moves
+    learning: int  # of all ticks, besides: made while learning
     moves: int  # of all ticks
     waited: np.ndarray  # for each id: ticks since it was served; 0: in the last tick, or it is not on its way
 
@@ -97,9 +100,10 @@ class Fleet(Savable):
     ``frame_ms`` is what a tick may take, in milliseconds; ``frame_expansions`` what all agents together may expand in
     one, and then the same calls give the same moves on any machine, with any number of threads. Each agent on its way
     has an equal share of it (``priority`` times that), and makes one move per tick. Where the frame is too small for
-    all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, one that
-    may expand u states in a tick is served at least every ``ceil(W u / F) + c`` ticks of E expansions, where F is the
-    larger of u and E - u + 1: what is left of a frame may be too little for the next one.
+    all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, who may each
+    expand up to u states in a tick, none waits longer than ``ceil(W u / F) + c`` ticks of E expansions, where F is the
+    larger of u and E - u + 1: what is left of a frame may be too little for the next one. As for an Agent, that counts
+    what is expanded to choose moves. What an algorithm expands while it learns is bounded by that, and counted apart.
 
     With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
     ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.
@@ -135,36 +139,36 @@ class Fleet(Savable):
         self.database = database
         if frame_ms is not None and frame_expansions is not None:
             raise SpecError("a frame is so many milliseconds or so many expansions, not both")
-        if frame_ms is not None and not (is_number(frame_ms) and 0 < frame_ms < 60_000):
-            raise SpecError(f"frame_ms is a number of milliseconds above 0 and below a minute, not {shown(frame_ms)}")
-        self.frame_ms = None if frame_expansions is not None else float(frame_ms if frame_ms is not None else 1.0)
-        self.frame_expansions = None if frame_expansions is None else countable("frame_expansions", frame_expansions)
-        self._most = UNLIMITED if budget is None else countable("budget, the expansions of an agent per tick,", budget)
-        self.threads = countable("threads", threads, 256)
+        self._frame_ms: float | None = None
+        self._frame_expansions: int | None = None
+        if frame_expansions is not None:
+            self._frame_expansions = countable("frame_expansions", frame_expansions)
+        else:
+            self._frame_ms = _milliseconds(1.0 if frame_ms is None else frame_ms)
+        most = UNLIMITED if budget is None else countable("budget, the expansions of an agent per tick,", budget)
+        self._threads = countable("threads", threads, 256)
         if not isinstance(collisions, bool):
             raise SpecError(f"collisions is True or False, not {shown(collisions)}")
-        self.collisions = collisions
         self._seed = at_least(0, seed, "a seed is a whole number", (1 << 62) - 1)
-        limit = min(self._most, self.frame_expansions or UNLIMITED)
-        self._roster = Roster(world, self._most, limit, collisions)
+        self._roster = Roster(world, most, min(most, self._frame_expansions or UNLIMITED), collisions)
         self._torn = False  # whether something was raised in the middle of the last tick
         self._margin = _MARGIN
         self._ordering = 0  # nanoseconds that orders have taken since the last tick
         self._share = _SLICE  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
         self._times = np.zeros(_TIMED)
-        self._late = self._expansions = self._last_expansions = self._moves = 0
+        self._late = self._expansions = self._last_expansions = self._learning = self._moves = 0
         self._check(self.spec, database)
         self._take_tools()
 
     def _take_tools(self) -> None:
         """What a process has of its own."""
-        self._team = Team(self.threads - 1, "timebound-fleet") if self.threads > 1 else None
-        call = np.zeros(len(_FRAME_FIELDS) + 5, np.int64)
+        self._team = Team(self._threads - 1, "timebound-fleet") if self._threads > 1 else None
+        call = np.zeros(len(_FRAME_FIELDS) + 6, np.int64)
         self._call_book, self._turn = book_of(call).cast("B"), call[len(_FRAME_FIELDS) :]
         frame = call[: len(_FRAME_FIELDS)].view(loop.FRAME)
         frame["ticks"], frame["holds"] = 1, self.collisions
         self._frame: Any = frame if COMPILED else by_attribute(frame)
-        self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self.threads)]
+        self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self._threads)]
         self._turn_book = book_of(self._turn)
         self._edit_book = book_of(self.world.changes.edited)
         self._hands: dict[int, int] = {}  # 0: the thread that is at work with the fleet
@@ -274,6 +278,7 @@ class Fleet(Savable):
 
     def _one_or_all(self, points: Any, what: str) -> list[int] | int:
         """The states of many points; or the state, if it is one point."""
+        _check_unmasked(points, f"{what}s")
         try:
             self.world.place_of(points, what)
         except ProblemError:
@@ -329,7 +334,7 @@ class Fleet(Savable):
             if roster.edits != self._edit_book[0]:
                 self._hear_of_edits(roster.number - 1)
             if roster.wakes or (roster.beds and roster.number - roster.beds[0][0] >= RESTS):
-                until = 0 if self.frame_ms is None else began + int(_CHORES * 1e6 * self.frame_ms)
+                until = 0 if self._frame_ms is None else began + int(_CHORES * 1e6 * self._frame_ms)
                 with undisturbed():
                     roster.wake_some(until, faults)
                     roster.rise(until)
@@ -339,21 +344,21 @@ class Fleet(Savable):
                 self._name = changes.name(self)
                 for clock, _, _ in self._tools:
                     wind(clock, PATIENCE)
-            self._turn_book[_STEPS] = 0
-            apart = bool(roster.herds) or self.collisions  # some move outside of ``run``
+            self._turn_book[_STEPS] = self._turn_book[_LEARNED] = 0
+            apart = bool(roster.herds) or roster.collisions  # some move outside of ``run``
             try:
                 changes.enter(self._name)
-                expansions = self._grow_fields(began, faults) if roster.herds else 0
-                if self.frame_expansions is not None:
-                    expansions += self._spend(self.frame_expansions - expansions, faults)
+                everyone = True  # had a turn
+                if self._frame_ms is None:
+                    expansions = self._spend(self._frame_expansions or 0, faults)
                 else:
-                    expansions += self._hurry(began, faults)
+                    expansions, everyone = self._hurry(began, self._frame_ms, faults)
                 self._last_expansions = expansions
                 if roster.herds:
                     with undisturbed():
                         for herd in list(roster.herds.values()):
                             self._follow(herd, faults)
-                if self.collisions:
+                if roster.collisions:
                     with undisturbed():
                         self._make_way(faults)
             except BaseException:
@@ -364,49 +369,43 @@ class Fleet(Savable):
             moved = int(np.count_nonzero(roster.moved)) if apart else self._turn_book[_STEPS]
             self._moves += moved
             self._expansions += expansions
+            self._learning += self._turn_book[_LEARNED]
             took = (time.perf_counter_ns() - began) * 1e-6
             self._times[(roster.number - 1) % _TIMED] = took
-            if self.frame_ms is not None:
-                self._learn_from(took, self.frame_ms)
-            if faults:
-                raise type(faults[0])("; ".join(map(str, faults)))
+            if self._frame_ms is not None:
+                self._learn_from(took, self._frame_ms, everyone)
+            _tell_of(faults)
             return moved
         finally:
             if 0 in hands and hands[0] is mine:
                 del hands[0]
 
-    def _learn_from(self, took: float, frame: float) -> None:
-        """What a tick has taken, of a frame of so many milliseconds, tells what the next one may do."""
+    def _learn_from(self, took: float, frame: float, everyone: bool) -> None:
+        """What a tick has taken, of a frame of so many milliseconds, tells what the next one may do.
+
+        ``everyone`` had a turn in it, or some had none, whatever it took: then each is to have less, not more.
+        """
         if took > frame:
             self._late += 1
             self._margin = min(self._margin + _LATE, 5e5 * frame)
-        elif took > 0.8 * frame:  # a frame that was not full tells nothing
-            self._margin = max(self._margin - _IN_TIME, 0.0)
+        elif took > 0.8 * frame or not everyone:  # a frame that was not full tells nothing
+            self._margin = max(self._margin - max(_IN_TIME, _FORGETS * self._margin), 0.0)
         # Four fifths of the frame are aimed at: what a share costs varies.
-        self._share = min(max(self._share * min(max(0.8 * frame / took, 0.5), 1.25), _SLICE), 1e9)
+        change = min(max(0.8 * frame / took, 0.5), 1.25 if everyone else 0.8)
+        self._share = max(min(self._share * change, _MOST_SLICE * frame), _SLICE)
 
-    def _grow_fields(self, began: int, faults: list[Exception]) -> int:
-        """Let the fields of herds grow, each by the part of the frame that its agents have. Returns the expansions."""
-        roster = self._roster
-        growing = [herd for herd in roster.herds.values() if herd.active and not herd.field.done]
-        members = sum(herd.active for herd in roster.herds.values())
-        total, weights = 0, sum(crew.weights for crew in roster.crews.values()) + members
-        for n, herd in enumerate(growing):
-            if self.frame_expansions is not None:
-                # However many there are, each has its turn to grow by at least one state.
-                turn = int(n == roster.number % len(growing))
-                part = max(self.frame_expansions * herd.active // weights, turn)
-                budget: Any = min(part, self.frame_expansions - total)
-            else:
-                assert self.frame_ms is not None
-                part_ms = 0.8 * self.frame_ms * max(herd.active / weights, 1 / (20 * len(growing)))
-                budget = Budget(milliseconds=part_ms)
-            try:
-                total += herd.field.grow(budget) if budget else 0
-            except (Error, MemoryError) as problem:
-                with undisturbed():
-                    self._disband(herd, problem, faults)
-        return total
+    def _growing(self) -> list[Herd]:
+        """The herds whose fields are to grow."""
+        return [herd for herd in self._roster.herds.values() if herd.active and not herd.field.done]
+
+    def _grow(self, herd: Herd, budget: Budget | int, faults: list[Exception]) -> int:
+        """Let the field of a herd grow. Returns its expansions."""
+        try:
+            return herd.field.grow(budget)
+        except (Error, MemoryError) as problem:
+            with undisturbed():
+                self._disband(herd, problem, faults)
+            return 0
 
     def _disband(self, herd: Herd, problem: Exception, faults: list[Exception]) -> None:
         """Their field cannot be, as the world is now: an edit has made a graph one-way, or there is no memory."""
@@ -434,11 +433,13 @@ class Fleet(Savable):
     def _spend(self, frame: int, faults: list[Exception]) -> int:
         """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts.
 
-        Each crew saves up its part of every frame until that is enough for an agent (deficit round robin). What is left
-        in the end is for those who have not had their turn.
+        Each crew saves up its part of every frame until that is enough for an agent (deficit round robin), and each
+        field that grows until it is enough for a state. What is left in the end is for those who have not had their
+        turn, as a debt. Whoever has saved the most is first.
         """
         roster = self._roster
-        if len(roster.crews) == 1:
+        growing = self._growing() if roster.herds else []
+        if len(roster.crews) == 1 and not growing:
             (crew,) = roster.crews.values()
             if not crew.active:
                 return 0
@@ -447,28 +448,38 @@ class Fleet(Savable):
             share = frame // crew.weights
             if share < crew.least:
                 share = crew.least
-            if share * crew.heaviest * crew.members <= frame:  # it is enough for all, and nobody need take turns
+            if share * crew.weights <= frame:  # it is enough for all, and nobody need take turns
                 crew.cursor = 0
                 spent = self._act(crew, crew.order, 0, crew.members, share, 0)
                 return spent + self._attend_to_all(share, 0, faults) if roster.noted_book[0] else spent
         crews = self._in_turn()
-        weights, total = sum(crew.weights for crew in crews), 0
-        waiting = {crew.number: crew.members for crew in crews}
-        for crew in crews:
-            crew.credit += ((frame * crew.weights) << _FINE) // weights
+        sharers: list[Crew | Herd] = [*crews, *growing]
+        weights, total = sum(one.weights for one in sharers), 0
+        # Who joins a crew in the middle of the tick comes from another one, and has its turn there.
+        members = {crew.number: crew.members for crew in crews}
+        waiting = members.copy()
+        for one in sharers:
+            one.credit = min(one.credit + ((frame * one.weights) << _FINE) // weights, frame << _FINE)
         for saved in (True, False):
-            for crew in crews:
+            for crew in sorted(crews, key=_by_credit):
                 share = max(crew.least, frame // weights)
-                each = min(frame, share * crew.heaviest)
                 part = min(frame - total, crew.credit >> _FINE) if saved else frame - total
-                while waiting[crew.number] and part >= each:
-                    some = min(waiting[crew.number], part // each, crew.members - crew.cursor)
+                while waiting[crew.number]:
+                    some = min(waiting[crew.number], members[crew.number] - crew.cursor)
+                    some = crew.fitting(part, share, roster.limit, some, roster.episodes["weight"])
+                    if some <= 0:
+                        break
                     spent = self._serve(crew, crew.cursor, crew.cursor + some, share, 0, faults)
                     total, part = total + spent, part - spent
-                    crew.credit -= min(crew.credit, spent << _FINE)
+                    crew.credit = max(crew.credit - (spent << _FINE), -frame << _FINE)
                     waiting[crew.number] -= some
-                    crew.cursor = (crew.cursor + some) % crew.members
-                crew.credit = min(crew.credit, max(frame, each) << _FINE)
+                    crew.cursor = (crew.cursor + some) % members[crew.number]
+            # Fields after those who have saved up: an agent may need a whole frame at once, a field takes what is left.
+            for herd in growing if saved else ():
+                part = min(frame - total, herd.credit >> _FINE)
+                spent = self._grow(herd, part, faults) if part > 0 else 0
+                total += spent
+                herd.credit -= spent << _FINE
         return total
 
     def _in_turn(self) -> list[Crew]:
@@ -481,23 +492,30 @@ class Fleet(Savable):
         first = roster.number % len(crews) if crews else 0
         return crews[first:] + crews[:first] if first else crews
 
-    def _hurry(self, began: int, faults: list[Exception]) -> int:
-        """A tick of a frame that is counted in milliseconds."""
-        assert self.frame_ms is not None
+    def _hurry(self, began: int, frame_ms: float, faults: list[Exception]) -> tuple[int, bool]:
+        """A tick of a frame that is counted in milliseconds. Returns its expansions, and whether all had their turn."""
+        roster = self._roster
+        total, crews, growing = 0, self._in_turn(), self._growing() if roster.herds else []
+        weights = sum(crew.weights for crew in crews) + sum(herd.weights for herd in growing)
+        for herd in growing:
+            part = 0.8 * frame_ms * max(herd.weights / weights, 1 / (20 * len(growing)))
+            total += self._grow(herd, Budget(milliseconds=part), faults)
         # Kernels read the same clock (see ``jit.now_ns``).
-        frame = self.frame_ms * 1e6
+        frame = frame_ms * 1e6
         deadline = began + max(1, round(frame - self._margin - min(self._ordering, _ORDERS * frame)))
         self._ordering = 0
-        total = 0
-        for crew in self._in_turn():
-            waiting, share = crew.members, max(crew.least, int(self._share))
+        everyone = True
+        for crew in crews:
+            waiting = members = crew.members
+            share = max(crew.least, int(self._share))
             while waiting and time.perf_counter_ns() < deadline:
-                some = min(waiting, crew.members - crew.cursor)
+                some = min(waiting, members - crew.cursor)
                 total += self._serve(crew, crew.cursor, crew.cursor + some, share, deadline, faults)
                 done = min(self._turn_book[_NEXT], crew.cursor + some) - crew.cursor
-                crew.cursor = (crew.cursor + done) % max(1, crew.members)
-                waiting -= max(done, 1)
-        return total
+                crew.cursor = (crew.cursor + done) % members
+                waiting -= done
+            everyone = everyone and not waiting
+        return total, everyone
 
     def _serve(self, crew: Crew, first: int, last: int, share: int, deadline: int, faults: list[Exception]) -> int:
         """Let the agents in these places of a crew's order act, and attend to what they ask for."""
@@ -637,6 +655,7 @@ class Fleet(Savable):
         """Tell agents where they are, where they are to go, or both; those who cannot go on with it begin anew."""
         roster = self._roster
         began = time.perf_counter_ns()
+        faults: list[Exception] = []  # of agents that were stopped; the others have their orders
         names = np.array(agents, np.int64)
         here = roster.episodes["position"][names] if places is None else np.array(places, np.int64)
         there = roster.episodes["goal"][names] if goals is None else np.array(goals, np.int64)
@@ -672,7 +691,7 @@ class Fleet(Savable):
                 self.world.changes.leave(name)
             for k in roster.noted[1 : 1 + int(roster.noted[0])].tolist():
                 roster.retire(k)
-                roster.set_out(k)
+                roster.set_out_or_stop(k, faults)
             roster.settle(ends[0][roster.episodes["crew"][ends[0]] != -1])
         for n in np.flatnonzero(~walking).tolist():
             k = agents[n]
@@ -680,8 +699,9 @@ class Fleet(Savable):
                 roster.retire(k)
             roster.episodes["position"][k], roster.episodes["goal"][k] = here[n], there[n]
             roster.points[k] = self._point(int(here[n]))
-            roster.set_out(k)
+            roster.set_out_or_stop(k, faults)
         self._ordering += time.perf_counter_ns() - began
+        _tell_of(faults)
 
     def _send_herd(self, number: int, agents: np.ndarray, goals: np.ndarray) -> bool:
         """Let a herd follow its goal, if all of it goes to one that no other herd has: its field serves it meanwhile.
@@ -716,10 +736,12 @@ class Fleet(Savable):
             if roster.on_way(k):
                 roster.retire(k)
             roster.episodes["status"][k] = CANCELLED
+            roster.moved[k] = False
             roster.spare.append(k)
 
     def _agents(self, ids: Any, cancelled: bool = False) -> list[int]:
         """Ids as whole numbers, every one checked before anything is done; ``cancelled``: those are known as well."""
+        _check_unmasked(ids, "ids")
         given = np.atleast_1d(np.asarray(ids))
         if given.dtype.kind == "b":
             raise Error("ids are whole numbers as add() gave them; of a mask take np.flatnonzero(mask)")
@@ -738,6 +760,38 @@ class Fleet(Savable):
         return given.tolist()
 
     # --- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def frame_ms(self) -> float | None:
+        """What a tick may take, in milliseconds; None if a frame is counted in expansions. It may be set to another."""
+        return self._frame_ms
+
+    @frame_ms.setter
+    def frame_ms(self, milliseconds: float) -> None:
+        if self._frame_ms is None:
+            raise SpecError("the frame of this fleet is counted in expansions, and stays so; make another fleet")
+        self._frame_ms = _milliseconds(milliseconds)
+
+    @property
+    def frame_expansions(self) -> int | None:
+        """What all agents together may expand in a tick to choose moves; None if a frame is counted in milliseconds."""
+        return self._frame_expansions
+
+    @property
+    def threads(self) -> int:
+        """How many threads a tick may use."""
+        return self._threads
+
+    @property
+    def collisions(self) -> bool:
+        """Whether no two agents are ever in one cell."""
+        return self._roster.collisions
+
+    def __repr__(self) -> str:
+        roster = self._roster
+        count, on_way = len(self), int(np.count_nonzero(roster.column("status") == loop.ACTIVE))
+        frame = f"{self._frame_ms:g} ms" if self._frame_ms is not None else f"{self._frame_expansions:,} expansions"
+        return f"<Fleet, {count:,} agents, {on_way:,} on their way, {self.spec}, {frame} a tick, {self.world!r}>"
 
     @property
     def positions(self) -> np.ndarray:
@@ -810,9 +864,33 @@ class Fleet(Savable):
             late=self._late,
             expansions=self._expansions,
             last_expansions=self._last_expansions,
+            learning=self._learning,
             moves=self._moves,
             waited=np.where(on_way, roster.number - served, 0),
         )
+
+
+def _by_credit(crew: Crew) -> int:
+    return -crew.credit
+
+
+def _milliseconds(given: Any) -> float:
+    """A frame, as it was given."""
+    if not (is_number(given) and 0 < given < 60_000):
+        raise SpecError(f"frame_ms is a number of milliseconds above 0 and below a minute, not {shown(given)}")
+    return float(given)
+
+
+def _check_unmasked(given: Any, what: str) -> None:
+    """An Error if some of an array are not to count."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise Error(f"{what} are a plain list or array; of a masked array give its compressed() part")
+
+
+def _tell_of(faults: list[Exception]) -> None:
+    """Raise what went wrong with some agents, if anything did, in one sentence."""
+    if faults:
+        raise type(faults[0])("; ".join(map(str, faults))) from faults[0].__cause__
 
 
 def _to_look_at(array: np.ndarray) -> np.ndarray:

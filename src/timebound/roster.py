@@ -33,7 +33,6 @@ CANCELLED = 99  # the status of a row without an agent
 RESTS = 120  # ticks for which an agent that has arrived, or whose goal was shut, keeps what it has
 _AT_ONCE = 64  # agents that may begin to search again, or give back what they have, in one tick: it is done in Python
 _STAND_IN = REGISTRY["a*"]
-_ANEW = ("noted_book", "_views")  # not saved, but made anew
 
 
 class Roster:
@@ -56,6 +55,7 @@ class Roster:
         self.count = 0  # rows that were ever used
         self.spare: list[int] = []  # rows of agents that were cancelled
         self.specs: list[tuple[Spec, Any]] = []  # with the database
+        self._choosy: dict[str, bool] = {}  # algorithms that refuse some worlds: whether this one, by now
         self.planners: list[Any] = []
         self.crew_of: list[Crew | None] = []
         self.crews: dict[tuple[int, Kind, int], Crew] = {}
@@ -70,12 +70,11 @@ class Roster:
 
     def __getstate__(self) -> dict[str, Any]:
         """Crews are named by where things lie in memory, so they are saved without names."""
-        state = {name: value for name, value in self.__dict__.items() if name not in _ANEW}
+        state = {name: value for name, value in self.__dict__.items() if name != "noted_book"}
         return {**state, "crews": list(self.crews.values())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._views = {}
         self.noted_book = book_of(self.noted)
         self.crews = {(id(crew.view), crew.shelf.kind, crew.least): crew for crew in state["crews"]}
         # A deadline is of the clock of its process, and has passed.
@@ -120,6 +119,9 @@ class Roster:
             self.specs.append((spec, database))
             self.crew_of.append(None)
         self.specs[k] = spec, database
+        self.moved[k] = False
+        if spec.algorithm.refuses is not None and not spec.algorithm.shares:
+            self._choosy.setdefault(spec.algorithm.name, False)
         return k
 
     def set_out(self, k: int) -> None:
@@ -141,11 +143,6 @@ class Roster:
             self._join_herd(k, goal)
             return
         self._take_planner(k, goal)
-        crew = self.crew_of[k]
-        assert crew is not None
-        crew.active += 1
-        crew.weights += int(episode["weight"][0])
-        crew.heaviest = max(crew.heaviest, int(episode["weight"][0]))
 
     def _join_herd(self, k: int, goal: int) -> None:
         """Walk by the field that leads to the goal."""
@@ -155,13 +152,13 @@ class Roster:
             field = DistanceField(self.world, self.world.point_of(goal))
             herd = self.herds[goal] = Herd(-1 - self._herded, goal, field)
             self.holders[herd.number] = herd
-        herd.join(k)
+        herd.join(k, int(self.episodes["weight"][k]))
         self.episodes["crew"][k] = herd.number
 
     def _leave_herd(self, k: int) -> None:
         herd = self.holders[int(self.episodes["crew"][k])]
         assert isinstance(herd, Herd)
-        herd.leave(k)
+        herd.leave(k, int(self.episodes["weight"][k]))
         self.episodes["crew"][k] = -1
         if not herd.size:
             del self.herds[herd.goal], self.holders[herd.number]
@@ -200,6 +197,8 @@ class Roster:
                 self._leave_seat(k)
             self.crew_of[k] = crew = fresh
             self.episodes["crew"][k], self.seats[k] = crew.number, seat
+            crew.active += 1
+            crew.weights += int(self.episodes["weight"][k])
             crew.join(k)
         crew.shelf.put(int(self.seats[k]), state)
 
@@ -248,6 +247,8 @@ class Roster:
     def _leave_seat(self, k: int) -> None:
         crew, seat = self.crew_of[k], int(self.seats[k])
         assert crew is not None
+        crew.active -= 1
+        crew.weights -= int(self.episodes["weight"][k])
         crew.shelf.clear(seat)
         crew.free.append(seat)
         self.crew_of[k] = None
@@ -260,13 +261,11 @@ class Roster:
         if self.episodes["crew"][k] < -1:
             self._leave_herd(k)
             return
-        crew, planner = self.crew_of[k], self.planners[k]
+        planner = self.planners[k]
         if planner is not None:
             self.planners[k] = None
             planner.release()
-        if crew is not None:
-            crew.active -= 1
-            crew.weights -= int(self.episodes["weight"][k])
+        if self.crew_of[k] is not None:
             self._leave_seat(k)
 
     def on_way(self, k: int) -> bool:
@@ -389,7 +388,28 @@ class Roster:
         self.episodes["status"][k] = loop.MOVE_LIMIT
         self.retire(k)
 
+    def _replace_the_lost(self) -> None:
+        """An edit may have made a graph one-way. Whose algorithm cannot walk there gets A* by and by, as an Agent does.
+
+        It happens once in the life of a world, if at all, so it may take its time.
+        """
+        lost = set()
+        for name, known in self._choosy.items():
+            refuses = REGISTRY[name].refuses
+            assert refuses is not None
+            self._choosy[name] = refuses(self.world) is not None
+            if self._choosy[name] and not known:
+                lost.add(name)
+        if not lost:
+            return
+        for k, planner in enumerate(self.planners):
+            if planner is not None and self.specs[k][0].algorithm.name in lost:
+                self.retire(k)
+                if self.is_waking(k):
+                    self.wakes.append(k)
+
     def take_note_of_edits(self, edits: int, ticked: int) -> None:
+        self._replace_the_lost()
         status, goals = self.column("status"), self.column("goal")
         is_open = self.world.are_open(goals)
         shut = np.flatnonzero((status == loop.ACTIVE) & ~is_open)

@@ -313,8 +313,9 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
     Those that are not on their way any more, or ask for something, are ``noted``: how many, then which.
 
     Several threads may call this with one ``turn`` and one ``noted``: each takes a few agents at a time. After the
-    frame's deadline nobody begins; ``turn[0]`` then tells who would have been next. In a fleet ``turn`` has three
-    numbers more: they rise by what was expanded, by one when a call has ended, and by the moves that were made.
+    frame's deadline nobody begins; ``turn[0]`` then tells who would have been next. In a fleet ``turn`` has four
+    numbers more: they rise by what was expanded, by one when a call has ended, by the moves that were made, and by what
+    was expanded while learning, which is not in the first.
     """
     world = load(view_kind, views, 0)
     call = frame[0]
@@ -325,6 +326,7 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
     if not step:
         began = busy_ns(clock)
     total = 0
+    learned = 0
     steps = 0
     last = turn[1]
     some = _IN_HASTE
@@ -353,14 +355,17 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
                 episode.outcome = episode.status
                 continue
             algorithm = load(kind, rows, seats[at(k)])
-            before = algorithm.counts[0].expanded
+            counts = algorithm.counts[0]
+            total -= counts.expanded
+            learned -= counts.learning
             position = episode.position
             if not call.alone:
                 episode.trail_from = episode.moves  # nobody reads a fleet's diary: one page of one entry
                 episode.spent_from = episode.ticks
                 episode.wish = position
             episode.outcome = _act(world, algorithm, trail, spent, episode, clock, call)
-            total += algorithm.counts[0].expanded - before
+            total += counts.expanded
+            learned += counts.learning
             if not call.alone:
                 episode.served = call.number
                 if episode.position != position:
@@ -373,7 +378,8 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
         episodes[at(order[0])].nanoseconds += (now_ns(clock) if step else busy_ns(clock)) - began
     else:
         fetch_and_add(turn[4:], steps)
-        fetch_and_add(turn[2:], total)
+        fetch_and_add(turn[5:], learned)
+        fetch_and_add(turn[2:], total - learned)
         fetch_and_add(turn[3:], 1)
 
 

@@ -79,6 +79,8 @@ class Kind:
 
         Only what was exchanged is looked at, as if the rest were known to be the same.
         """
+        if not _alike(before, after):
+            return None
         found = []
         parts = self._all(before), self._all(after)
         for (place, shape), sort, old, new in zip(self._places, self._sorts, *parts, strict=False):
@@ -103,6 +105,13 @@ def _form(array: np.ndarray) -> tuple[Any, ...]:
     """All of an array that its type depends on."""
     flags = array.flags
     return array.dtype, array.ndim, flags.writeable, flags.c_contiguous
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two NamedTuples, and those in them, are of the same types."""
+    return type(one) is type(other) and all(
+        _alike(part, twin) for part, twin in zip(one, other, strict=True) if isinstance(part, tuple)
+    )
 
 
 def _sort_of(part: Any) -> int:
