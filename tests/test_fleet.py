@@ -239,11 +239,13 @@ def test_a_share_falls_while_some_have_no_turn() -> None:
     assert fleet._share == fleet_module._SLICE
     fleet._share, fleet._margin = 1e5, 5e5
     for _ in range(3000):
-        fleet._learn_from(0.3, 1.0, everyone=False)
+        fleet._learn_from(0.3, 1.0, 1.0, everyone=False)
     assert fleet._share == fleet_module._SLICE
     assert fleet._margin < 1e5, "what was in the way is gone, and frames are not full"
+    fleet._learn_from(0.6, 0.5, 1.0, everyone=False)
+    assert fleet._margin > 1e4, "orders have had half of the frame, and what was left was not enough"
     for _ in range(3000):
-        fleet._learn_from(0.3, 1.0, everyone=True)
+        fleet._learn_from(0.3, 1.0, 1.0, everyone=True)
     assert fleet._share == fleet_module._MOST_SLICE
 
 

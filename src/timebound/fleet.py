@@ -100,10 +100,10 @@ class Fleet(Savable):
     ``frame_ms`` is what a tick may take, in milliseconds; ``frame_expansions`` what all agents together may expand in
     one, and then the same calls give the same moves on any machine, with any number of threads. Each agent on its way
     has an equal share of it (``priority`` times that), and makes one move per tick. Where the frame is too small for
-    all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, who may each
-    expand up to u states in a tick, none waits longer than ``ceil(W u / F) + c`` ticks of E expansions, where F is the
-    larger of u and E - u + 1: what is left of a frame may be too little for the next one. As for an Agent, that counts
-    what is expanded to choose moves. What an algorithm expands while it learns is bounded by that, and counted apart.
+    all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, that may
+    expand up to u states each in a tick, none waits longer than ``ceil(W u / F) + c`` ticks of E expansions, where F is
+    the larger of u and E - u + 1: what is left of a frame may be too little for the next one. As for an Agent, what is
+    counted is expanded to choose moves; what an algorithm expands while it learns is bounded by that, and counted apart.
 
     With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
     ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.
@@ -348,11 +348,11 @@ class Fleet(Savable):
             apart = bool(roster.herds) or roster.collisions  # some move outside of ``run``
             try:
                 changes.enter(self._name)
-                everyone = True  # had a turn
+                allowed, everyone = 0.0, True
                 if self._frame_ms is None:
                     expansions = self._spend(self._frame_expansions or 0, faults)
                 else:
-                    expansions, everyone = self._hurry(began, self._frame_ms, faults)
+                    expansions, allowed, everyone = self._hurry(began, self._frame_ms, faults)
                 self._last_expansions = expansions
                 if roster.herds:
                     with undisturbed():
@@ -373,25 +373,26 @@ class Fleet(Savable):
             took = (time.perf_counter_ns() - began) * 1e-6
             self._times[(roster.number - 1) % _TIMED] = took
             if self._frame_ms is not None:
-                self._learn_from(took, self._frame_ms, everyone)
+                self._late += took > self._frame_ms
+                self._learn_from(took, allowed, self._frame_ms, everyone)
             _tell_of(faults)
             return moved
         finally:
             if 0 in hands and hands[0] is mine:
                 del hands[0]
 
-    def _learn_from(self, took: float, frame: float, everyone: bool) -> None:
-        """What a tick has taken, of a frame of so many milliseconds, tells what the next one may do.
+    def _learn_from(self, took: float, allowed: float, frame: float, everyone: bool) -> None:
+        """What a tick has taken, of the milliseconds it was allowed, tells what the next one may do.
 
-        ``everyone`` had a turn in it, or some had none, whatever it took: then each is to have less, not more.
+        That is the frame without what orders have taken of it. ``everyone`` had a turn, or some had none: then each is
+        to have less in the next tick, however short this one was.
         """
-        if took > frame:
-            self._late += 1
+        if took > allowed:
             self._margin = min(self._margin + _LATE, 5e5 * frame)
-        elif took > 0.8 * frame or not everyone:  # a frame that was not full tells nothing
+        elif took > 0.8 * allowed or not everyone:  # a frame that was not full tells nothing
             self._margin = max(self._margin - max(_IN_TIME, _FORGETS * self._margin), 0.0)
         # Four fifths of the frame are aimed at: what a share costs varies.
-        change = min(max(0.8 * frame / took, 0.5), 1.25 if everyone else 0.8)
+        change = min(max(0.8 * allowed / took, 0.5), 1.25 if everyone else 0.8)
         self._share = max(min(self._share * change, _MOST_SLICE * frame), _SLICE)
 
     def _growing(self) -> list[Herd]:
@@ -492,8 +493,11 @@ class Fleet(Savable):
         first = roster.number % len(crews) if crews else 0
         return crews[first:] + crews[:first] if first else crews
 
-    def _hurry(self, began: int, frame_ms: float, faults: list[Exception]) -> tuple[int, bool]:
-        """A tick of a frame that is counted in milliseconds. Returns its expansions, and whether all had their turn."""
+    def _hurry(self, began: int, frame_ms: float, faults: list[Exception]) -> tuple[int, float, bool]:
+        """A tick of a frame that is counted in milliseconds.
+
+        Returns its expansions, the milliseconds that it was allowed, and whether all had their turn.
+        """
         roster = self._roster
         total, crews, growing = 0, self._in_turn(), self._growing() if roster.herds else []
         weights = sum(crew.weights for crew in crews) + sum(herd.weights for herd in growing)
@@ -501,8 +505,8 @@ class Fleet(Savable):
             part = 0.8 * frame_ms * max(herd.weights / weights, 1 / (20 * len(growing)))
             total += self._grow(herd, Budget(milliseconds=part), faults)
         # Kernels read the same clock (see ``jit.now_ns``).
-        frame = frame_ms * 1e6
-        deadline = began + max(1, round(frame - self._margin - min(self._ordering, _ORDERS * frame)))
+        allowed = frame_ms * 1e6 - min(self._ordering, _ORDERS * frame_ms * 1e6)
+        deadline = began + max(1, round(allowed - self._margin))
         self._ordering = 0
         everyone = True
         for crew in crews:
@@ -515,7 +519,7 @@ class Fleet(Savable):
                 crew.cursor = (crew.cursor + done) % members
                 waiting -= done
             everyone = everyone and not waiting
-        return total, everyone
+        return total, 1e-6 * allowed, everyone
 
     def _serve(self, crew: Crew, first: int, last: int, share: int, deadline: int, faults: list[Exception]) -> int:
         """Let the agents in these places of a crew's order act, and attend to what they ask for."""
