@@ -103,7 +103,7 @@ class Fleet(Savable):
     all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, that may
     expand up to u states each in a tick, none waits longer than ``ceil(W u / F) + c`` ticks of E expansions, where F is
     the larger of u and E - u + 1: what is left of a frame may be too little for the next one. As for an Agent, what is
-    counted is expanded to choose moves; what an algorithm expands while it learns is bounded by that, and counted apart.
+    counted is expanded to choose moves; what an algorithm expands while it learns is bounded by that and counted apart.
 
     With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
     ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.
