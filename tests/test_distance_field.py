@@ -512,7 +512,8 @@ ROAD = tb.Graph([0, 1], [1, 2], directed=True)
         (ROAD, (0,), tb.WorldError, "one-way arcs"),
         (tb.TilePuzzle(2, 2), ((0, 1, 2, 3),), tb.WorldError, "a puzzle has too many"),
         ([[1, 1]], ((0, 0),), tb.WorldError, r"tb.Grid\(array\)"),
-        (tb.Grid([[1, 1]]), ([],), tb.ProblemError, "two whole numbers"),
+        (tb.Grid([[1, 1]]), ([],), tb.ProblemError, "at least one goal"),
+        (tb.Grid([[1, 1]]), (np.where([[True, True]]),), tb.ProblemError, r"take np.argwhere\(mask\)"),
         (tb.Grid([[1, 1]]), (np.zeros((1, 2), bool),), tb.ProblemError, "at least one goal"),
         (tb.Grid([[1, 1]]), (np.ones((2, 2), bool),), tb.ProblemError, "mask of goals has shape"),
         (tb.Grid([[1, 1]]), ((0, 5),), tb.ProblemError, "the goal .* is off the map"),
@@ -539,6 +540,13 @@ def test_places_that_are_none() -> None:
     for ask in (field.distance, field.step, field.path, lambda point: field.steps([point])):
         with pytest.raises(tb.ProblemError, match="off the map"):
             ask((0, 3))
+    for wrong, words in (
+        ([[1.5, 2]], "places on a grid are"),
+        ((1, 2), "places on a grid are"),
+        (np.where(np.eye(2)), "np.arg"),
+    ):
+        with pytest.raises(tb.ProblemError, match=words):
+            field.steps(wrong)
 
 
 def test_a_graph_that_becomes_one_way() -> None:

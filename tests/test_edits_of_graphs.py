@@ -81,3 +81,28 @@ def test_arcs_may_get_dearer_and_cheaper_for_ever() -> None:
     plain = tb.Graph([0, 1, 0, 3], [1, 2, 2, 4], [5, 5, 5, 2.0**40], nodes=5)
     with pytest.raises(tb.WorldError, match="too small"):
         plain.set_cost(0, 1, 0.1)
+
+
+def test_several_arcs_are_one_edit() -> None:
+    world = tb.Graph([0, 1, 2, 0], [1, 2, 3, 3], [1.0, 1.0, 1.0, 9.0], directed=False)
+    agent = tb.agent("a*", world, 0, 3)
+    assert world.block([0, 1, 1], [1, 2, 0]) == 4  # one is named twice, by its reverse
+    assert agent.run().result().path.tolist() == [0, 3]
+    assert world.unblock(np.array([0, 1]), np.array([1, 2])) == 4
+    assert world.set_cost([0, 1, 2], [1, 2, 3], 4.0) == 6
+    assert tb.solve(world, 0, 3).cost == 9.0
+    before = world.digest
+    for ends in (([0, 1], 1), (0, [1]), ([0, 1], [1]), ([0, 1], [1, 3]), ([0, 7], [1, 2])):
+        with pytest.raises(tb.Error):
+            world.block(*ends)
+    assert world.digest == before
+
+
+def test_a_copy_of_a_graph_is_edited_alone() -> None:
+    names = [object(), object(), ("a", 1)]
+    world = tb.Graph([0, 1], [1, 2], directed=False, labels=names)
+    other = world.copy()
+    assert other.block(names[0], names[1]) == 2
+    assert tb.solve(other, names[0], names[2]).status == "unreachable"
+    assert tb.solve(world, names[0], names[2]).path == names
+    assert (world.changes.count, other.changes.count) == (0, 2)

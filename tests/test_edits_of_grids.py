@@ -135,6 +135,8 @@ def test_cells_given_twice_count_once() -> None:
         (lambda w: w.block([(0, 0), (0, -1)]), tb.ProblemError, r"the cell \(0, -1\) is off the map"),
         (lambda w: w.block([(0, 0.5)]), tb.ProblemError, "two whole numbers"),
         (lambda w: w.block(np.ones((3, 3), bool)), tb.WorldError, r"the mask has shape \(3, 3\), the grid \(2, 2\)"),
+        (lambda w: w.block(np.where(np.eye(2) > 0)), tb.ProblemError, r"all columns: take np.argwhere\(mask\)"),
+        (lambda w: w.is_free((np.array([0]), np.array([1]))), tb.ProblemError, r"take np.argwhere\(mask\)"),
         (lambda w: w.set_cost((0, 0), 0), tb.WorldError, r"a cost must be a positive number, not 0.0; use block\(\)"),
         (lambda w: w.set_cost((0, 0), math.inf), tb.WorldError, "a cost must be a positive number"),
         (lambda w: w.set_cost((0, 0), math.nan), tb.WorldError, "a cost must be a positive number"),
@@ -148,6 +150,11 @@ def test_edits_that_cannot_be(edit, kind, sentence: str) -> None:
         edit(world)
     assert world.changes.count == 0
     assert world.costs.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_mask_of_numbers_is_no_mask() -> None:
+    with pytest.raises(tb.WorldError, match="a mask of cells is boolean"):
+        tb.Grid(np.ones((2, 3))).block(np.ones((2, 3), int))
 
 
 def test_a_plain_grid_has_no_costs_to_set() -> None:

@@ -141,6 +141,23 @@ def test_what_is_told_to_be_ahead_is_walked(name: str, seed: int) -> None:
             told = []
 
 
+def test_while_a_goal_waits_nothing_is_certain() -> None:
+    """``pr-lrta*`` may bring what it was at to an end before it turns, and then drops the rest of its way."""
+    world = tb.Grid(tb.generate.rooms((24, 24), room=8, seed=0))
+    cells, told = np.argwhere(world.free), 0
+    for seed in range(20 if COMPILED else 4):
+        random, problem = np.random.default_rng(seed), next(tb.problems(world, 1, seed=seed))
+        agent = tb.agent("pr-lrta*", world, problem.start, problem.goal, budget=10, move_limit=400)
+        while not agent.done:
+            way, before = points(agent.ahead()), agent.position
+            agent.step()
+            told += bool(way)
+            assert not way or agent.position == way[0], f"seed {seed}, at {before}"
+            if random.random() < 0.1:
+                agent.retarget(tuple(cells[random.integers(len(cells))].tolist()))
+    assert told > 20
+
+
 KNOWS = ["a*", "wa*", "gbfs", "dijkstra", "ida*", *FAMILY, "pra*", "pr-lrta*", "k-lrta*:commit=frontier"]
 
 

@@ -99,6 +99,16 @@ def test_links_between_pages_that_lie_elsewhere_are_turned(pages: Any) -> None:
     assert turned == "[a](../../changelog.md)"
 
 
+def test_every_heading_has_something_to_say(pages: Any) -> None:
+    for path in {**pages.written(), "README.md": ROOT / "README.md"}.values():
+        text = re.sub(r"^```.*?^```", "code", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        lines = [line for line in text.splitlines() if line.strip()]
+        for line, after in zip(lines, [*lines[1:], "# end"], strict=True):
+            if re.match("#+ ", line):
+                deeper = re.match("#+ ", after) and after.startswith(line.split()[0] + "#")
+                assert deeper or not re.match("#+ ", after), f"{path.name}: nothing stands below {line!r}"
+
+
 def test_the_citation_names_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")

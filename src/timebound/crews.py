@@ -14,6 +14,7 @@ from .kernels.native import Kind, Shelf, kind_of
 
 __all__ = ["Crew", "Herd"]
 
+_SOME = 64  # agents that are looked at, at least, to see for how many there is room
 _ANEW = ("views", "shelf", "rows", "told", "run", "pace")  # not saved, but made anew
 
 
@@ -32,7 +33,8 @@ class Crew:
         self.active = 0
         self.resting = 0
         self.cursor = 0  # whose turn is next
-        self.credit = 0  # expansions saved up, in fixed point
+        self.waiting = self.turns = 0  # how many have not had their turn in this tick, and how many have one
+        self.share = least  # expansions that each may make in it, times its weight
         self.weights = 0  # of those on their way
         self.pace = 0.0  # nanoseconds that one of them takes in a tick, lately
 
@@ -93,15 +95,33 @@ class Crew:
         self.order[self.members] = k
         self.members += 1
 
-    def fitting(self, part: int, share: int, most: int, some: int, weights: np.ndarray) -> int:
-        """How many of the next ones, ``some`` at most, such a part of a frame is enough for, whatever they need of it.
+    def begin(self, share: int, limit: int) -> None:
+        """A tick begins: nobody has had a turn. For its weight, each may expand so many states, or the crew's least."""
+        self.waiting = self.turns = self.members
+        self.share = min(max(share, self.least), limit)
 
-        Each may expand ``share`` states times its weight, but no more than ``most``.
+    def served(self, some: int) -> None:
+        """So many more have had their turn in this tick."""
+        self.waiting -= some
+        self.cursor = (self.cursor + some) % self.turns
+
+    @property
+    def next(self) -> int:
+        """Whose turn it is."""
+        return int(self.order[self.cursor])
+
+    def fitting(self, part: int, limit: int, until: int, episodes: Any) -> int:
+        """How many of the next ones, up to the end of the order, such a part of a frame is enough for.
+
+        That is so whatever they need of their shares; who rests or has left needs none. Those who were served after the
+        tick ``until`` are not meant.
         """
-        if self.weights == self.active:  # all have the weight 1
-            return min(some, part // min(share, most))
-        needs = np.minimum(weights[self.order[self.cursor : self.cursor + some]] * share, most)
-        return int(np.searchsorted(np.cumsum(needs), part, side="right"))
+        some = min(self.waiting, self.turns - self.cursor, 2 * (part // self.share) + _SOME)  # seldom more
+        agents = self.order[self.cursor : self.cursor + some]
+        here = (episodes["crew"][agents] == self.number) & (episodes["status"][agents] == loop.ACTIVE)
+        needs = np.where(here, np.minimum(episodes["weight"][agents] * self.share, limit), 0)
+        stops = here & ((np.cumsum(needs) > part) | (episodes["served"][agents] > until))
+        return int(stops.argmax()) if stops.any() else some
 
     def close_ranks(self, crews: np.ndarray) -> None:
         """Drop those who left, once they are many; ``crews`` tells whose number an agent has. All keep their turns."""

@@ -252,6 +252,9 @@ class Agent(Savable):
         refuses = self.spec.algorithm.refuses
         return refuses is not None and refuses(self.world) is not None
 
+    def __repr__(self) -> str:
+        return f"<Agent, {self.spec}, {self.status} at {shown(self.position)}, {self.world!r}>"
+
     @property
     def done(self) -> bool:
         """Whether the episode is over: the goal reached, proved unreachable, or the moves used up.
@@ -340,9 +343,10 @@ class Agent(Savable):
     def ahead(self, *, likely: bool = False) -> Any:
         """The next moves, as far as they are certain: whatever the next ticks plan, they are these, in this order.
 
-        So the first of them is a cell to reserve. Only an edit, another goal or another place can change them. None are
-        told if the next move depends on what the next tick plans, as it does for most real-time algorithms until they
-        have found the goal, or if the world has been edited since the last tick.
+        So the first of them is a cell to reserve; an agent may still wait a tick before it steps there, if planning
+        takes it (``pr-lrta*`` does, where it has been given another goal). Only an edit, another goal or another place
+        can change them. None are told if the next move depends on what the next tick plans, as it does for most
+        real-time algorithms until they have found the goal, or if the world has been edited since the last tick.
 
         ``likely=True`` tells what the agent would walk if its next ticks planned nothing more: for drawing. It may turn
         off at the first step.

@@ -24,6 +24,7 @@ __all__ = [
     "as_array",
     "as_numbers",
     "at_least",
+    "check_rows",
     "check_world",
     "is_number",
     "nearest",
@@ -124,6 +125,22 @@ def is_number(value: Any) -> bool:
     except OverflowError:
         return False
     return True
+
+
+def check_rows(points: Any, what: str) -> None:
+    """A ProblemError for (rows, cols) as ``np.where`` gives them: two of them would be taken for two other points.
+
+    >>> import numpy as np
+    >>> try:
+    ...     check_rows(np.where(np.eye(2) > 0), "cells")
+    ... except ProblemError as error:
+    ...     print(error)
+    cells are points (row, col); np.where gives all rows, then all columns: take np.argwhere(mask)
+    """
+    if type(points) is tuple and len(points) == 2 and all(getattr(part, "ndim", 0) == 1 for part in points):
+        raise ProblemError(
+            f"{what} are points (row, col); np.where gives all rows, then all columns: take np.argwhere(mask)"
+        )
 
 
 def at_least(least: int, value: Any, what: str, most: int | None = None) -> int:

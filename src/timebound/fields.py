@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .budget import UNLIMITED, Budget
-from .errors import ProblemError, WorldError, as_array, as_numbers, check_world
+from .errors import ProblemError, WorldError, as_array, as_numbers, check_rows, check_world
 from .kernels.distance_field import AT_GOAL, UNKNOWN
 from .kernels.layout import G_BITS, INFINITE
 from .kernels.shared_field import SharedField
@@ -268,7 +268,8 @@ class DistanceField:
         return found
 
     def _states_of(self, points: Any) -> np.ndarray:
-        states = self.world.path_states(points) if len(points) else np.empty(0, np.int64)
+        check_rows(points, "places")
+        states = self.world.path_states(points, "places on a grid are") if len(points) else np.empty(0, np.int64)
         if isinstance(self.world, Grid):
             for k in np.flatnonzero(states == 0)[:1]:  # off the map
                 self.world.place_of(points[int(k)])
@@ -322,8 +323,11 @@ def _goals_of(world: World, goals: Any, costs: Any) -> tuple[np.ndarray, np.ndar
 
 def _goal_states(world: World, goals: Any) -> tuple[np.ndarray, tuple[int, ...] | None]:
     """The states of one goal or many, and the shape of the mask if there is one."""
+    check_rows(goals, "goals")
     if isinstance(world, Grid):
         array = as_array(goals, "goals")
+        if array.shape == (0,):
+            return np.empty(0, np.int64), None
         if array.dtype == bool:
             if array.shape != world.shape:
                 raise ProblemError(f"the mask of goals has shape {array.shape}, the grid {world.shape}")

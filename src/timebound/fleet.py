@@ -11,7 +11,8 @@ import time
 import weakref
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from struct import Struct
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 from .algorithms import Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
 from .crews import Crew, Herd
-from .errors import Error, ProblemError, SpecError, at_least, check_world, is_number
+from .errors import Error, ProblemError, SpecError, at_least, check_rows, check_world, is_number
 from .hands import in_use, one_thread, undisturbed
 from .kernels import loop
 from .kernels.distance_field import NOWHERE
@@ -34,7 +35,7 @@ from .kernels.teams import Team
 from .kernels.ticks import PATIENCE, new_clock, wind
 from .kernels.workspace import book_of, place_in
 from .roster import CANCELLED, RESTS, Roster
-from .text import shown
+from .text import shown, some
 from .worlds.changes import me
 from .worlds.grid import Grid
 from .worlds.protocol import World
@@ -55,6 +56,7 @@ _TIMED = 4096  # ticks whose durations are kept
 # They grow when a frame was late, and shrink when none is, so that one in two hundred will be; more than that if they
 # are many, so that a program that was in the way for a second is forgotten in a minute.
 _MARGIN, _LATE, _IN_TIME, _FORGETS = 40_000.0, 20_000.0, 100.0, 0.001
+_MOST_MARGIN = 5e5  # of each millisecond of the frame
 # Expansions that an agent may make when it has its turn in a frame of milliseconds, however many there are. With less,
 # all would move in every tick, but astray; so they take turns. And what an agent holds must be fetched first.
 _SLICE = 32.0
@@ -88,7 +90,8 @@ class FleetStats:
     last_expansions: int  # of the last tick, to choose moves
     learning: int  # of all ticks, besides: made while learning
     moves: int  # of all ticks
-    waited: np.ndarray  # for each id: ticks since it was served; 0: in the last tick, or it is not on its way
+    # For each id: ticks since it was served; 0: in the last tick, or it is not on its way.
+    waited: np.ndarray = field(repr=False)
 
 
 _one_thread, _whole = one_thread("fleet"), one_thread("fleet", whole=True)
@@ -100,10 +103,11 @@ class Fleet(Savable):
     ``frame_ms`` is what a tick may take, in milliseconds; ``frame_expansions`` what all agents together may expand in
     one, and then the same calls give the same moves on any machine, with any number of threads. Each agent on its way
     has an equal share of it (``priority`` times that), and makes one move per tick. Where the frame is too small for
-    all, they take turns, and no agent starves: of agents with priorities that add up to W, in c algorithms, that may
-    expand up to u states each in a tick, none waits longer than ``ceil(W u / F) + c`` ticks of E expansions, where F is
-    the larger of u and E - u + 1: what is left of a frame may be too little for the next one. As for an Agent, what is
-    counted is expanded to choose moves; what an algorithm expands while it learns is bounded by that and counted apart.
+    all, they take turns, and no agent starves: of agents with priorities that add up to W, which may expand up to u
+    states each in a tick, none waits longer than ``ceil(W u / F)`` ticks of E expansions, where F is the larger of u
+    and E - u + 1: what is left of a frame may be too little for the next one. (While f fields grow that have a part r
+    of all shares, for ``field`` agents, it may be ``f / (1 - r)`` ticks more.) As for an Agent, what is counted is
+    expanded to choose moves; what an algorithm expands while it learns is bounded by that and counted apart.
 
     With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
     ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.
@@ -133,10 +137,10 @@ class Fleet(Savable):
         seed: int = 0,
     ) -> None:
         check_world(world)
-        self.world = world
+        self._world = world
         self._cells = isinstance(world, Grid)  # points are pairs of numbers
-        self.spec = parse_spec(spec)
-        self.database = database
+        self._spec = parse_spec(spec)
+        self._database = database
         if frame_ms is not None and frame_expansions is not None:
             raise SpecError("a frame is so many milliseconds or so many expansions, not both")
         self._frame_ms: float | None = None
@@ -152,12 +156,12 @@ class Fleet(Savable):
         self._seed = at_least(0, seed, "a seed is a whole number", (1 << 62) - 1)
         self._roster = Roster(world, most, min(most, self._frame_expansions or UNLIMITED), collisions)
         self._torn = False  # whether something was raised in the middle of the last tick
-        self._margin = _MARGIN
+        self._margin = _first_margin(self._frame_ms or 1.0)
         self._ordering = 0  # nanoseconds that orders have taken since the last tick
         self._share = _SLICE  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
         self._times = np.zeros(_TIMED)
         self._late = self._expansions = self._last_expansions = self._learning = self._moves = 0
-        self._check(self.spec, database)
+        self._check(self._spec, database)
         self._take_tools()
 
     def _take_tools(self) -> None:
@@ -170,7 +174,7 @@ class Fleet(Savable):
         self._frame: Any = frame if COMPILED else by_attribute(frame)
         self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self._threads)]
         self._turn_book = book_of(self._turn)
-        self._edit_book = book_of(self.world.changes.edited)
+        self._edit_book = book_of(self._world.changes.edited)
         self._hands: dict[int, int] = {}  # 0: the thread that is at work with the fleet
         self._name = 0, 0  # by which the world knows the thread that last called tick()
         # Agents that are dropped with their fleet give their arrays back.
@@ -179,7 +183,7 @@ class Fleet(Savable):
     # --- saving -------------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> Fleet:
-        return deepcopy(self, {id(self.world): self.world})
+        return deepcopy(self, {id(self._world): self._world})
 
     @_one_thread
     def __getstate__(self) -> dict[str, Any]:
@@ -210,14 +214,15 @@ class Fleet(Savable):
         been cancelled. ``priority`` is how many shares of the frame each of them has.
         """
         roster = self._roster
-        chosen = self.spec if spec is None else parse_spec(spec)
-        held = self.database if database is None else database
-        if chosen is not self.spec or database is not None:
+        chosen = self._spec if spec is None else parse_spec(spec)
+        held = self._database if database is None else database
+        if chosen != self._spec or database is not None:
             self._check(chosen, held)
         weight = countable("priority, the shares of a frame that an agent has,", priority, _MOST_WEIGHT)
         here = self._starts(starts, "start")
         there = self._goals(goals, len(here))
         self._check_apart(here, "start")
+        rows = roster.count
         ids = [roster.enroll(chosen, held) for _ in here]
         fields = dict.fromkeys(_FIELDS, 0) | {
             "status": loop.REACHED,
@@ -238,6 +243,7 @@ class Fleet(Savable):
                 roster.set_out(k)
         except BaseException:
             self.cancel(ids)  # all or none
+            roster.strike(rows)
             raise
         return np.array(ids, np.int64)
 
@@ -251,7 +257,7 @@ class Fleet(Savable):
         taken = set(roster.column("position")[here].tolist())
         for n, state in enumerate(states):
             if state in taken:
-                where = shown(self.world.point_of(state))
+                where = shown(self._world.point_of(state))
                 raise ProblemError(f"the {what} of agent {n}, {where}, is taken; with collisions each has its own")
             taken.add(state)
 
@@ -264,23 +270,30 @@ class Fleet(Savable):
         if database is not None and not spec.algorithm.database:
             raise SpecError(f"{spec.algorithm.name} uses no database")
         limit = self._roster.limit
-        check_refusal(spec, self.world, Budget(expansions=None if limit == UNLIMITED else limit))
+        check_refusal(spec, self._world, Budget(expansions=None if limit == UNLIMITED else limit))
 
     def _states(self, points: Sequence[Any] | np.ndarray, what: str) -> list[int]:
         """The states of many points, every one checked before anything is done."""
         if isinstance(points, np.ndarray):
-            if isinstance(self.world, Grid) and points.ndim == 2 and points.shape[1] == 2 and points.dtype.kind in "iu":
-                states = self.world.path_states(points)
-                if self.world.are_open(states).all():
+            if (
+                isinstance(self._world, Grid)
+                and points.ndim == 2
+                and points.shape[1] == 2
+                and points.dtype.kind in "iu"
+            ):
+                states = self._world.path_states(points)
+                if self._world.are_open(states).all():
                     return states.tolist()  # else they are looked at one by one, to say which is wrong
             points = points.tolist()
-        return [self.world.state_of(point, f"{what} of agent {n}") for n, point in enumerate(points)]
+        return [self._world.state_of(point, f"{what} of agent {n}") for n, point in enumerate(points)]
 
     def _one_or_all(self, points: Any, what: str) -> list[int] | int:
         """The states of many points; or the state, if it is one point."""
         _check_unmasked(points, f"{what}s")
+        if self._cells:
+            check_rows(points, f"{what}s")
         try:
-            self.world.place_of(points, what)
+            self._world.place_of(points, what)
         except ProblemError:
             if isinstance(points, (str, bytes)) or not isinstance(points, Iterable):
                 raise
@@ -289,7 +302,7 @@ class Fleet(Savable):
             if self._cells and len(points) and all(np.ndim(part) == 0 for part in points):
                 raise  # one point that is wrong, not many
             return self._states(points, what)
-        return self.world.state_of(points, what)
+        return self._world.state_of(points, what)
 
     def _goals(self, goals: Any, count: int) -> list[int]:
         """A state for each of so many agents: of one point for all, or of one for each."""
@@ -297,7 +310,9 @@ class Fleet(Savable):
         if isinstance(states, int):
             return [states] * count
         if len(states) != count:
-            raise ProblemError(f"there are {len(states)} goals for {count} agents; give one for each, or one for all")
+            raise ProblemError(
+                f"{some(len(states), 'goal')} do not fit {some(count, 'agent')}; give one for each, or one for all"
+            )
         return states
 
     def _starts(self, points: Any, what: str) -> list[int]:
@@ -306,10 +321,10 @@ class Fleet(Savable):
         return [states] if isinstance(states, int) else states
 
     def _point(self, state: int) -> Any:
-        return self.world.point_of(state) if self._cells else (state, 0)
+        return self._world.point_of(state) if self._cells else (state, 0)
 
     def _points_of(self, states: np.ndarray) -> np.ndarray:
-        return self.world.points_of(states) if self._cells else np.column_stack((states, np.zeros_like(states)))
+        return self._world.points_of(states) if self._cells else np.column_stack((states, np.zeros_like(states)))
 
     # --- one frame ----------------------------------------------------------------------------------------------------
 
@@ -325,7 +340,7 @@ class Fleet(Savable):
             roster.number += 1
             roster.moved.fill(False)
             faults: list[Exception] = []  # of agents that were stopped; the others have gone on
-            changes = self.world.changes
+            changes = self._world.changes
             if self._torn:
                 with undisturbed():
                     roster.mend(faults)
@@ -338,7 +353,7 @@ class Fleet(Savable):
                 with undisturbed():
                     roster.wake_some(until, faults)
                     roster.rise(until)
-            if self.world.goal_views:
+            if self._world.goal_views:
                 roster.forget_goals()
             if self._name[0] != mine:  # another thread than the last time
                 self._name = changes.name(self)
@@ -388,7 +403,7 @@ class Fleet(Savable):
         to have less in the next tick, however short this one was.
         """
         if took > allowed:
-            self._margin = min(self._margin + _LATE, 5e5 * frame)
+            self._margin = min(self._margin + _LATE, _MOST_MARGIN * frame)
         elif took > 0.8 * allowed or not everyone:  # a frame that was not full tells nothing
             self._margin = max(self._margin - max(_IN_TIME, _FORGETS * self._margin), 0.0)
         # Four fifths of the frame are aimed at: what a share costs varies.
@@ -428,15 +443,15 @@ class Fleet(Savable):
             return
         roster.noted[0] = 0
         told = members, steps, NOWHERE, *self._seen, roster.noted, roster.number, self.collisions
-        follow(self.world.view, roster.episodes, *told)
+        follow(self._world.view, roster.episodes, *told)
         roster.dismiss()
 
     def _spend(self, frame: int, faults: list[Exception]) -> int:
         """A tick of a frame that is counted in expansions. Who is served is settled before anyone acts.
 
-        Each crew saves up its part of every frame until that is enough for an agent (deficit round robin), and each
-        field that grows until it is enough for a state. What is left in the end is for those who have not had their
-        turn, as a debt. Whoever has saved the most is first.
+        If it is too little for all, who has waited longest is first, and so everybody has a turn before anybody has
+        another one; unless something is left that those before cannot use. A field that grows saves up its part of
+        every frame. It takes that from what agents leave; or before them, once it is a whole frame.
         """
         roster = self._roster
         growing = self._growing() if roster.herds else []
@@ -454,34 +469,47 @@ class Fleet(Savable):
                 spent = self._act(crew, crew.order, 0, crew.members, share, 0)
                 return spent + self._attend_to_all(share, 0, faults) if roster.noted_book[0] else spent
         crews = self._in_turn()
-        sharers: list[Crew | Herd] = [*crews, *growing]
-        weights, total = sum(one.weights for one in sharers), 0
-        # Who joins a crew in the middle of the tick comes from another one, and has its turn there.
-        members = {crew.number: crew.members for crew in crews}
-        waiting = members.copy()
-        for one in sharers:
-            one.credit = min(one.credit + ((frame * one.weights) << _FINE) // weights, frame << _FINE)
-        for saved in (True, False):
-            for crew in sorted(crews, key=_by_credit):
-                share = max(crew.least, frame // weights)
-                part = min(frame - total, crew.credit >> _FINE) if saved else frame - total
-                while waiting[crew.number]:
-                    some = min(waiting[crew.number], members[crew.number] - crew.cursor)
-                    some = crew.fitting(part, share, roster.limit, some, roster.episodes["weight"])
-                    if some <= 0:
-                        break
-                    spent = self._serve(crew, crew.cursor, crew.cursor + some, share, 0, faults)
-                    total, part = total + spent, part - spent
-                    crew.credit = max(crew.credit - (spent << _FINE), -frame << _FINE)
-                    waiting[crew.number] -= some
-                    crew.cursor = (crew.cursor + some) % members[crew.number]
-            # Fields after those who have saved up: an agent may need a whole frame at once, a field takes what is left.
-            for herd in growing if saved else ():
-                part = min(frame - total, herd.credit >> _FINE)
-                spent = self._grow(herd, part, faults) if part > 0 else 0
-                total += spent
-                herd.credit -= spent << _FINE
-        return total
+        weights = sum(crew.weights for crew in crews) + sum(herd.weights for herd in growing)
+        whole = frame << _FINE
+        for herd in growing:  # those that have a whole frame may have to wait for each other
+            herd.credit = min(herd.credit + whole * herd.weights // weights, whole * (1 + len(growing)))
+        for crew in crews:
+            crew.begin(frame // weights, roster.limit)
+        total = self._grow_some([herd for herd in growing if herd.credit >= whole], frame, faults)
+        total += self._take_turns(crews, frame - total, faults)
+        return total + self._grow_some(growing, frame - total, faults)
+
+    def _take_turns(self, crews: list[Crew], room: int, faults: list[Exception]) -> int:
+        """Let agents act, who has waited longest first, as far as there is room. Returns what they have spent.
+
+        All of an age are asked at once, crew by crew. Who does not fit into the rest of the frame is first in the next
+        one; the rest is for those of other crews.
+        """
+        roster = self._roster
+        served, spent = roster.episodes["served"], 0
+        queue = [(int(served[crew.next]), n) for n, crew in enumerate(crews)]
+        heapify(queue)
+        while queue:
+            _, n = heappop(queue)
+            crew, until = crews[n], queue[0][0] if queue else roster.number
+            some = crew.fitting(room - spent, roster.limit, until, roster.episodes)
+            if not some:
+                continue
+            spent += self._serve(crew, crew.cursor, crew.cursor + some, crew.share, 0, faults)
+            crew.served(some)
+            if crew.waiting:
+                heappush(queue, (int(served[crew.next]), n))
+        return spent
+
+    def _grow_some(self, herds: list[Herd], room: int, faults: list[Exception]) -> int:
+        """Let fields grow by what they have saved up, as far as there is room. Returns their expansions."""
+        spent = 0
+        for herd in herds:
+            part = min(room - spent, herd.credit >> _FINE)
+            used = self._grow(herd, part, faults) if part > 0 and herd.size else 0
+            herd.credit -= used << _FINE
+            spent += used
+        return spent
 
     def _in_turn(self) -> list[Crew]:
         """The crews that have somebody on the way, another one first in each tick."""
@@ -510,15 +538,12 @@ class Fleet(Savable):
         self._ordering = 0
         everyone = True
         for crew in crews:
-            waiting = members = crew.members
-            share = max(crew.least, int(self._share))
-            while waiting and time.perf_counter_ns() < deadline:
-                some = min(waiting, members - crew.cursor)
-                total += self._serve(crew, crew.cursor, crew.cursor + some, share, deadline, faults)
-                done = min(self._turn_book[_NEXT], crew.cursor + some) - crew.cursor
-                crew.cursor = (crew.cursor + done) % members
-                waiting -= done
-            everyone = everyone and not waiting
+            crew.begin(int(self._share), roster.limit)
+            while crew.waiting and time.perf_counter_ns() < deadline:
+                last = crew.cursor + min(crew.waiting, crew.turns - crew.cursor)
+                total += self._serve(crew, crew.cursor, last, crew.share, deadline, faults)
+                crew.served(min(self._turn_book[_NEXT], last) - crew.cursor)
+            everyone = everyone and not crew.waiting
         return total, 1e-6 * allowed, everyone
 
     def _serve(self, crew: Crew, first: int, last: int, share: int, deadline: int, faults: list[Exception]) -> int:
@@ -589,7 +614,7 @@ class Fleet(Savable):
         units.goal[:n] = np.where((fields["status"] == loop.UNREACHABLE) | waking, -1, fields["goal"])
         units.role[:n] = np.where(walking, WALKING, PARKED)
         units.role[:n][fields["status"] == loop.MOVE_LIMIT] = FIXED
-        inherit(self.world.view, roster.crowd, units, n, roster.number, self._seed, False)
+        inherit(self._world.view, roster.crowd, units, n, roster.number, self._seed, False)
         for crew in list(roster.crews.values()):
             if not crew.members:
                 continue
@@ -607,7 +632,7 @@ class Fleet(Savable):
                 roster.set_out_or_stop(k, faults)
         for herd in list(roster.herds.values()):
             roster.noted[0] = 0
-            carry(self.world.view, roster.episodes, herd.members, units.next, *self._seen, roster.noted)
+            carry(self._world.view, roster.episodes, herd.members, units.next, *self._seen, roster.noted)
             roster.dismiss()
         # Who had arrived and is pushed aside wants to go back.
         after = units.next[:n]
@@ -651,7 +676,9 @@ class Fleet(Savable):
         agents = self._agents(ids)
         states = self._starts(points, "point")
         if len(states) != len(agents):
-            raise ProblemError(f"there are {len(states)} points for {len(agents)} agents; give one for each")
+            raise ProblemError(
+                f"{some(len(states), 'point')} do not fit {some(len(agents), 'agent')}; give one for each"
+            )
         self._check_apart(states, "point", agents)
         self._relocate(agents, states, None)
 
@@ -679,20 +706,20 @@ class Fleet(Savable):
             crew = roster.holders[number]
             assert isinstance(crew, Crew)
             mine = np.flatnonzero(walking & (crews == number))
-            if goals is not None and self.world.goal_views:
+            if goals is not None and self._world.goal_views:
                 walking[mine] = False
                 continue
             roster.noted[0] = 0
             ends = names[mine], here[mine], there[mine]
             if roster.units is not None and goals is not None:
                 roster.units.priority[ends[0]] = roster.units.base[ends[0]]
-            name = self.world.changes.name(self)
+            name = self._world.changes.name(self)
             try:
-                self.world.changes.enter(name)
+                self._world.changes.enter(name)
                 told = *ends, roster.points, roster.noted, self._tools[0][0]
                 crew.relocate(*crew.rows, roster.seats, roster.episodes, *told)
             finally:
-                self.world.changes.leave(name)
+                self._world.changes.leave(name)
             for k in roster.noted[1 : 1 + int(roster.noted[0])].tolist():
                 roster.retire(k)
                 roster.set_out_or_stop(k, faults)
@@ -715,16 +742,16 @@ class Fleet(Savable):
         roster = self._roster
         herd, goal = roster.holders[number], int(goals[0])
         assert isinstance(herd, Herd)
-        if (goals != goal).any() or len(agents) < len(herd.members) or not self.world.is_open(goal):
+        if (goals != goal).any() or len(agents) < len(herd.members) or not self._world.is_open(goal):
             return False
         if goal == herd.goal:
             return True
         if goal in roster.herds:
             return False
+        herd.field.retarget(self._world.point_of(goal))  # first, for there may be no memory
         del roster.herds[herd.goal]
         roster.herds[goal] = herd
         herd.goal = goal
-        herd.field.retarget(self.world.point_of(goal))
         roster.episodes["goal"][agents] = goal
         roster.episodes["status"][agents] = np.where(
             roster.episodes["position"][agents] == goal, loop.REACHED, loop.ACTIVE
@@ -766,6 +793,21 @@ class Fleet(Savable):
     # --- looking ------------------------------------------------------------------------------------------------------
 
     @property
+    def world(self) -> World:
+        """Where its agents are."""
+        return self._world
+
+    @property
+    def spec(self) -> Spec:
+        """What agents are that are added without one of their own."""
+        return self._spec
+
+    @property
+    def database(self) -> Any:
+        """Where agents look things up that are added without one of their own."""
+        return self._database
+
+    @property
     def frame_ms(self) -> float | None:
         """What a tick may take, in milliseconds; None if a frame is counted in expansions. It may be set to another."""
         return self._frame_ms
@@ -775,6 +817,7 @@ class Fleet(Savable):
         if self._frame_ms is None:
             raise SpecError("the frame of this fleet is counted in expansions, and stays so; make another fleet")
         self._frame_ms = _milliseconds(milliseconds)
+        self._margin = min(self._margin, _first_margin(self._frame_ms))
 
     @property
     def frame_expansions(self) -> int | None:
@@ -795,7 +838,7 @@ class Fleet(Savable):
         roster = self._roster
         count, on_way = len(self), int(np.count_nonzero(roster.column("status") == loop.ACTIVE))
         frame = f"{self._frame_ms:g} ms" if self._frame_ms is not None else f"{self._frame_expansions:,} expansions"
-        return f"<Fleet, {count:,} agents, {on_way:,} on their way, {self.spec}, {frame} a tick, {self.world!r}>"
+        return f"<Fleet, {count:,} agents, {on_way:,} on their way, {self._spec}, {frame} a tick, {self._world!r}>"
 
     @property
     def positions(self) -> np.ndarray:
@@ -874,15 +917,16 @@ class Fleet(Savable):
         )
 
 
-def _by_credit(crew: Crew) -> int:
-    return -crew.credit
-
-
 def _milliseconds(given: Any) -> float:
     """A frame, as it was given."""
     if not (is_number(given) and 0 < given < 60_000):
         raise SpecError(f"frame_ms is a number of milliseconds above 0 and below a minute, not {shown(given)}")
     return float(given)
+
+
+def _first_margin(milliseconds: float) -> float:
+    """What is kept of such a frame, as long as no tick has told."""
+    return min(_MARGIN, _MOST_MARGIN * milliseconds)
 
 
 def _check_unmasked(given: Any, what: str) -> None:

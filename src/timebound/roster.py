@@ -120,9 +120,15 @@ class Roster:
             self.crew_of.append(None)
         self.specs[k] = spec, database
         self.moved[k] = False
-        if spec.algorithm.refuses is not None and not spec.algorithm.shares:
+        if spec.algorithm.refuses is not None:
             self._choosy.setdefault(spec.algorithm.name, False)
         return k
+
+    def strike(self, count: int) -> None:
+        """There are no rows but the first ``count``: nobody has the others any more."""
+        self.spare = [k for k in self.spare if k < count]
+        del self.planners[count:], self.specs[count:], self.crew_of[count:]
+        self.count = count
 
     def set_out(self, k: int) -> None:
         """Let an agent that has nothing to do any more, or not yet, be on its way to its goal."""
@@ -139,7 +145,8 @@ class Roster:
         if episode["status"][0] != loop.ACTIVE:
             episode["served"] = self.number  # it begins to wait now, whenever its last turn was
         episode["status"] = loop.ACTIVE
-        if self.specs[k][0].algorithm.shares:
+        algorithm = self.specs[k][0].algorithm
+        if algorithm.shares and (algorithm.refuses is None or algorithm.refuses(self.world) is None):
             self._join_herd(k, goal)
             return
         self._take_planner(k, goal)
@@ -402,8 +409,8 @@ class Roster:
                 lost.add(name)
         if not lost:
             return
-        for k, planner in enumerate(self.planners):
-            if planner is not None and self.specs[k][0].algorithm.name in lost:
+        for k in range(self.count):
+            if self.on_way(k) and self.specs[k][0].algorithm.name in lost:
                 self.retire(k)
                 if self.is_waking(k):
                     self.wakes.append(k)

@@ -142,6 +142,10 @@ class FieldPlanner:
         """The way down from here."""
         return self.shared.way_from(state)[0] if self.shared is not None else np.empty(0, np.int64)
 
+    def sure(self, view: Any, state: int) -> bool:
+        """Of a field that is whole, the way down is a shortest way."""
+        return self.shared is not None and self.shared.done
+
     def memory_bytes(self) -> int:
         """Bytes of the whole field; all agents with this goal share them."""
         return self.shared.memory_bytes() if self.shared is not None else 0

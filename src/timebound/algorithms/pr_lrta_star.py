@@ -587,8 +587,8 @@ class PrLrtaPlanner(AgentCenteredPlanner):
         return held.route[slice(*held.plan)].copy() if known else held.route[:0]
 
     def sure(self, view: Any, state: int) -> bool:
-        """Such a way is walked to its end, unless an edit has yet to be noticed."""
-        return bool(self.state.learner["edits"][0] == edits(view))
+        """Such a way is walked to its end, unless an edit has yet to be noticed, or the goal has moved."""
+        return bool(self.state.learner["edits"][0] == edits(view) and self.state.progress["sent"][0] < 0)
 
     def memory_bytes(self) -> int:
         """As for every learner, and what A* holds. The regions, which all agents share, do not count."""

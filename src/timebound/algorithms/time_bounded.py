@@ -307,7 +307,7 @@ def _step(agent, world, s, here):
         there = search.root if follow.late else parent(world, table, search, here)  # line 25
         back = True
     else:
-        there = follow.last  # line 27
+        there = follow.last if follow.last != here else np.int64(-1)  # line 27; a step that was held was not made
     if there < 0:
         return 0
     if follow.stale and cost_between(world, s, state_of(table, there)) < 0:

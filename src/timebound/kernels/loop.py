@@ -95,7 +95,7 @@ _EPISODE = np.dtype(
         ("move_limit", np.int64),
         ("outcome", np.int64),  # what the last call came to: a status, or one of those for the caller
         # In a fleet:
-        ("served", np.int64),  # the number of the frame in which it last had its turn
+        ("served", np.int64),  # the number of the frame in which it last had its turn, whole
         ("crew", np.int64),  # the number of the crew that it belongs to
         ("weight", np.int64),  # how many shares of a frame it has
         ("wish", np.int64),  # where it would step if it is to hold; where it stands if nowhere
@@ -351,7 +351,9 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
                 continue
             k = order[at(place)]
             episode = episodes[at(k)]
-            if episode.status != ACTIVE or episode.crew != call.crew:
+            # Who goes over to another crew within a tick may have a place in its order from before.
+            over = episode.served == call.number and not call.alone
+            if episode.status != ACTIVE or episode.crew != call.crew or over:
                 episode.outcome = episode.status
                 continue
             algorithm = load(kind, rows, seats[at(k)])
@@ -367,7 +369,8 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
             total += counts.expanded
             learned += counts.learning
             if not call.alone:
-                episode.served = call.number
+                if not episode.deciding:  # else it goes on in this frame or in the next
+                    episode.served = call.number
                 if episode.position != position:
                     moved[at(k)] = True
                     steps += 1

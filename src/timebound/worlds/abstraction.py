@@ -155,7 +155,7 @@ class RegionGraph(SavedWorld):
         """The same for many."""
         return states.copy()
 
-    def path_states(self, path: Any) -> np.ndarray:
+    def path_states(self, path: Any, what: str = "") -> np.ndarray:
         """The inverse of ``points_of``."""
         return np.array([self.state_of(point) for point in path], np.int64)
 

@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -448,6 +449,16 @@ class Graph(SavedWorld):
         )
         return graph
 
+    def copy(self) -> Graph:
+        """The same world once more; edits to one do not touch the other. Nodes have the same names, not copies.
+
+        >>> import timebound as tb
+        >>> world = tb.Graph([0, 1], [1, 2], directed=False)
+        >>> world.copy().block(0, 1), world.block(0, 1)
+        (2, 2)
+        """
+        return deepcopy(self, {id(names): names for names in (self.labels, self._numbers) if names is not None})
+
     # --- looking ----------------------------------------------------------------------------------------------
 
     @property
@@ -501,9 +512,9 @@ class Graph(SavedWorld):
         """The names of many nodes: a list where they have names, else an array."""
         return [self.labels[int(s)] for s in states] if self.labels is not None else states.copy()
 
-    def path_states(self, path: Any) -> np.ndarray:
+    def path_states(self, path: Any, what: str = "") -> np.ndarray:
         """The inverse of ``points_of``, for ``validate``."""
-        return np.array([self.state_of(point, "path's node") for point in path], np.int64)
+        return np.array([self.state_of(point, "place" if what else "path's node") for point in path], np.int64)
 
     def plausible(self, pairs: np.ndarray, high: float) -> np.ndarray:
         """Which (start, goal) pairs are worth a search: those that differ."""
@@ -518,6 +529,13 @@ class Graph(SavedWorld):
     def block(self, source: Any, target: Any, *, later: bool = False) -> int:
         """Close the arc from ``source`` to ``target``, and its reverse in an undirected graph. Returns how many.
 
+        With a list of sources and one of targets, as many arcs are closed by one edit.
+
+        >>> import timebound as tb
+        >>> world = tb.Graph([0, 1, 2], [1, 2, 3], directed=False)
+        >>> world.block(0, 1), world.block([0, 1, 2], [1, 2, 3])
+        (2, 4)
+
         Any thread may edit: it waits until the searches in this graph have ended their tick. With ``later=True`` it
         does not wait; the edit is made before the next tick of any agent here, or the next edit that waits, and 0 is
         returned. So edits are made in the order of the calls.
@@ -525,11 +543,14 @@ class Graph(SavedWorld):
         return self._edit_all(later, self._arcs(source, target), None, True)
 
     def unblock(self, source: Any, target: Any, *, later: bool = False) -> int:
-        """Open a closed arc again, at the cost it had."""
+        """Open a closed arc again, or several, at the cost that each had. Returns how many changed."""
         return self._edit_all(later, self._arcs(source, target), None, False)
 
     def set_cost(self, source: Any, target: Any, cost: float, *, later: bool = False) -> int:
-        """Give an arc a new cost; in a graph made undirected, its reverse too. Returns how many arcs changed."""
+        """Give an arc a new cost, or several the same; in a graph made undirected, their reverses too.
+
+        Returns how many arcs changed.
+        """
         arcs = self._arcs(source, target)
         given = as_numbers(cost, "a cost")
         if given.shape != () or not (np.isfinite(given) and given > 0):
@@ -575,6 +596,17 @@ class Graph(SavedWorld):
         return dearer
 
     def _arcs(self, source: Any, target: Any) -> list[int]:
+        """The numbers of an arc, or of those between two lists, with their reverses."""
+        several = [isinstance(ends, list) or getattr(ends, "ndim", 0) > 0 for ends in (source, target)]
+        if not any(several):
+            return self._arc(source, target)
+        if not all(several) or len(source) != len(target):
+            raise WorldError("several arcs are a list of their sources and one of their targets, equally long")
+        # Of an arc that is named twice, or with its reverse, one is enough.
+        arcs = [k for ends in zip(source, target, strict=True) for k in self._arc(*ends)]
+        return list(dict.fromkeys(arcs))
+
+    def _arc(self, source: Any, target: Any) -> list[int]:
         s, t = self.state_of(source), self.state_of(target)
         found = []
         for u, v in [(s, t)] if self.directed else [(s, t), (t, s)]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MapError, ProblemError, WorldError, as_array, as_numbers, is_number
+from ..errors import MapError, ProblemError, WorldError, as_array, as_numbers, check_rows, is_number
 from ..kernels import edits as kernel_edits
 from ..kernels.layout import CARDINAL, COLS, DIAGONAL, G_BITS, ROWS
 from ..kernels.ticks import new_clock
@@ -453,6 +453,7 @@ class Grid(SavedWorld):
         try:
             row, col = map(index, cells)
         except (TypeError, ValueError):
+            check_rows(cells, "cells")
             return self._are_free(cells)
         inside = 0 <= row < self.shape[0] and 0 <= col < self.shape[1]
         return inside and bool(self._free[(row + 1) * self._width + col + 1])
@@ -514,16 +515,16 @@ class Grid(SavedWorld):
         """The view is the same for every goal."""
         return self.view
 
-    def path_states(self, path: Any) -> np.ndarray:
+    def path_states(self, path: Any, what: str = "a path on a grid is") -> np.ndarray:
         """The inverse of ``points_of``, for ``validate``; points off the map become the walls around it."""
         try:
             points = as_numbers(path, "a path")
         except WorldError:
             points = np.empty(0)
         if points.ndim != 2 or points.shape[1] != 2:
-            raise ProblemError(f"a path on a grid is an n x 2 array of (row, col), not one of shape {points.shape}")
+            raise ProblemError(f"{what} an n x 2 array of (row, col), not one of shape {points.shape}")
         if not (points == np.rint(points)).all():
-            raise ProblemError("a path on a grid consists of whole numbers (row, col)")
+            raise ProblemError(f"{what} an n x 2 array of whole numbers (row, col), not {shown(path)}")
         inside = ((points >= 0) & (points < self.shape)).all(axis=1)
         return np.where(inside, (points[:, 0] + 1) * self._width + points[:, 1] + 1, 0).astype(np.int64)
 
@@ -674,6 +675,7 @@ class Grid(SavedWorld):
     def _cells(self, cells: Cells) -> np.ndarray:
         if isinstance(cells, np.ma.MaskedArray):
             raise WorldError("cells cannot be a masked array; use array.filled(False) for a mask")
+        check_rows(cells, "cells")
         try:
             array = np.asarray(cells)
         except (TypeError, ValueError, OverflowError):
@@ -683,6 +685,8 @@ class Grid(SavedWorld):
                 raise WorldError(f"the mask has shape {array.shape}, the grid {self.shape}")
             rows, cols = np.nonzero(array)
             return (rows + 1) * self._width + cols + 1
+        if array.shape == self.shape and array.shape[1] != 2 and array.dtype.kind in "iuf":
+            raise WorldError("a mask of cells is boolean; of an array of numbers make one with array != 0")
         if array.size == 0:
             return np.empty(0, np.int64)
         if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":

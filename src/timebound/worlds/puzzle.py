@@ -95,9 +95,9 @@ class TilePuzzle(SavedWorld):
         """The view is the same for every goal."""
         return self.view
 
-    def path_states(self, path: Any) -> np.ndarray:
+    def path_states(self, path: Any, what: str = "") -> np.ndarray:
         """The inverse of ``points_of``, for ``validate``."""
-        return np.array([self.state_of(point, "path's state") for point in path], np.int64)
+        return np.array([self.state_of(point, "place" if what else "path's state") for point in path], np.int64)
 
     def plausible(self, pairs: np.ndarray, high: float) -> np.ndarray:
         """Which (start, goal) pairs differ and are not farther apart than ``high`` by the tiles' distances."""

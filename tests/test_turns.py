@@ -1,0 +1,157 @@
+"""Whose turn it is where a frame is too small for all: the bound that is promised, whatever agents need and use."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import timebound as tb
+from timebound.crews import Crew, Herd
+from timebound.fleet import Fleet
+
+pytestmark = pytest.mark.once
+MOST = 80  # agents
+
+
+class Stand(Crew):
+    """A crew without a shelf: its agents expand what they are told to."""
+
+    def __init__(self, number: int, least: int) -> None:
+        self.__dict__.update(
+            number=number, least=least, order=np.zeros(MOST, np.int64), members=0, active=0, resting=0, cursor=0,
+            weights=0, waiting=0, turns=0, share=least,
+        )  # fmt: skip
+
+
+class Play:
+    """A fleet's frames without kernels, worlds or searches: who has a turn, and what it spends."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.frame = data.draw(st.sampled_from([1, 2, 5, 10, 30, 100]))
+        limit = data.draw(st.one_of(st.just(self.frame), st.integers(1, self.frame)))
+        self.random = np.random.default_rng(data.draw(st.integers(0, 1 << 30)))
+        self.fleet = Fleet(tb.Grid([[1, 1]]), "lrta*", frame_expansions=self.frame)
+        self.roster: Any = self.fleet._roster
+        self.roster.limit = limit
+        weights: list[int] = []
+        crew_of: list[int] = []
+        heavy = data.draw(st.booleans())
+        for number in range(data.draw(st.integers(1, 4))):
+            crew = Stand(number, min(limit, data.draw(st.sampled_from([1, 1, 4, 9]))))
+            self.roster.crews[number] = self.roster.holders[number] = crew
+            for _ in range(data.draw(st.sampled_from([1, 2, 8, 20]))):
+                weight = int(self.random.choice([1, 1, 2, 3])) if heavy else 1
+                crew.order[crew.members] = len(weights)
+                crew.members, crew.active, crew.weights = crew.members + 1, crew.active + 1, crew.weights + weight
+                weights.append(weight)
+                crew_of.append(number)
+        count = len(weights)
+        self.roster._enlarge(max(count, 64))
+        self.roster.count = count
+        episodes = self.roster.episodes
+        episodes["status"][:count], episodes["served"][:count] = 0, 0
+        episodes["crew"][:count], episodes["weight"][:count] = crew_of, weights
+        self.uses = np.ones(count)
+        self.spent = 0
+        total = sum(weights)
+        shares = [
+            max(self.roster.crews[n].least, self.frame // total) * w for n, w in zip(crew_of, weights, strict=True)
+        ]
+        most = max(min(limit, share) for share in shares)
+        enough = max(most, self.frame - most + 1)
+        self.bound = math.ceil(total * most / enough)
+        self.fleet._act = self.act  # type: ignore[method-assign]
+
+    def act(self, crew: Crew, order: np.ndarray, first: int, last: int, share: int, deadline: int) -> int:
+        spent, episodes = 0, self.roster.episodes
+        for k in order[first:last].tolist():
+            if episodes["status"][k] == 0:
+                assert episodes["served"][k] < self.roster.number, "nobody has two turns"
+                episodes["served"][k] = self.roster.number
+                spent += int(min(self.roster.limit, share * int(episodes["weight"][k])) * self.uses[k])
+        self.roster.noted_book[0] = 0
+        return spent
+
+    def tick(self) -> int:
+        self.roster.number += 1
+        spent = self.fleet._spend(self.frame, [])
+        assert spent <= self.frame
+        return spent
+
+    def waited(self) -> int:
+        on_way = self.roster.column("status") == 0
+        return int((self.roster.number - self.roster.column("served")[on_way]).max(initial=0))
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_nobody_waits_longer_than_is_promised(data: st.DataObject) -> None:
+    """Whether agents use their shares or not, and for however long they have not."""
+    play = Play(data)
+    crews = np.array(play.roster.column("crew"))
+    for phase in range(4):
+        play.uses = play.random.choice([0.0, 0.5, 1.0, 1.0], size=len(play.roster.crews))[crews]
+        for _ in range(40 if phase < 3 else 3 * play.bound):
+            play.tick()
+            assert play.waited() <= play.bound
+
+
+@given(data=st.data())
+@settings(max_examples=40)
+def test_who_rests_takes_nothing_from_the_others(data: st.DataObject) -> None:
+    play = Play(data)
+    for crew in play.roster.crews.values():
+        resting = play.random.random(crew.members) < 0.5
+        resting[0] = False
+        for k in crew.order[: crew.members][resting].tolist():
+            play.roster.episodes["status"][k] = 1
+            crew.rest(1, int(play.roster.episodes["weight"][k]))
+    for _ in range(2 * play.bound):
+        play.tick()
+        assert play.waited() <= play.bound
+
+
+@given(data=st.data(), followers=st.integers(1, 30))
+@settings(max_examples=40)
+def test_a_field_has_its_part_and_no_more(data: st.DataObject, followers: int) -> None:
+    """As the units that follow it would: also beside agents each of which needs the whole frame."""
+    play = Play(data)
+    herd = Herd(-2, 0, tb.DistanceField(tb.Grid([[1, 1]]), (0, 0)))
+    for k in range(1000, 1000 + followers):
+        herd.join(k, 1)
+    play.roster.herds[0] = herd
+    grown: list[int] = []
+
+    def grow(_: Herd, part: int, faults: list[Exception]) -> int:
+        assert part > 0
+        grown.append(part)
+        return part
+
+    play.fleet._grow = grow  # type: ignore[method-assign, assignment]
+    weights = sum(crew.weights for crew in play.roster.crews.values())
+    total = weights + followers
+    part = play.frame * followers / total
+    shares = [max(crew.least, play.frame // total) for crew in play.roster.crews.values()]
+    most = min(play.roster.limit, max(shares) * int(play.roster.column("weight").max()))
+    bound = math.ceil(total * most / max(most, play.frame - most + 1)) + total / weights
+    for tick in range(1, 200):
+        play.tick()
+        assert play.waited() <= bound
+        assert part * tick - 2 * play.frame <= sum(grown) <= part * tick + 1e-3
+
+
+def test_those_who_fit_have_what_is_left() -> None:
+    """One in need of much does not stop those in need of little, and is first in the next frame."""
+    world = tb.Grid(np.ones((50, 50), bool))
+    fleet = tb.Fleet(world, "lrta*:depth=3", frame_expansions=40)
+    deep = fleet.add([(20, 20)] * 2, (49, 49))  # 25 each
+    flat = fleet.add([(1, 0)] * 10, (49, 49), spec="lrta*")
+    for tick in range(1, 9):
+        assert fleet.tick() == 11
+        assert fleet.moved[flat].all()
+        assert fleet.moved[deep].tolist() == ([True, False] if tick % 2 else [False, True])
