@@ -478,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "1eae36fb3d0be6ab"
+LAYOUT = "ba98093882454e1c"
 
 
 @pytest.mark.compiled
