@@ -116,6 +116,18 @@ def test_who_rests_takes_nothing_from_the_others(data: st.DataObject) -> None:
         assert play.waited() <= play.bound
 
 
+def test_who_comes_back_stops_nobody() -> None:
+    """It has its place in the order from before, though it begins to wait now; those behind it have waited longer."""
+    fleet = tb.Fleet(tb.Grid(np.ones((40, 40), bool)), "lrta*", frame_expansions=1)
+    restless, patient = fleet.add([(0, 0), (0, 1)], (39, 39))
+    fleet.add([(1, col) for col in range(20)], (39, 39), spec="tb-wa*")
+    for _ in range(100):
+        fleet.send([restless], fleet.positions[restless])  # it has arrived,
+        fleet.send([restless], (39, 39))  # and is on its way again
+        fleet.tick()
+        assert fleet.stats.waited[patient] <= 22
+
+
 @given(data=st.data(), followers=st.integers(1, 30))
 @settings(max_examples=40)
 def test_a_field_has_its_part_and_no_more(data: st.DataObject, followers: int) -> None:

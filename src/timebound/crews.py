@@ -12,7 +12,9 @@ from .hands import undisturbed
 from .kernels import loop
 from .kernels.native import Kind, Shelf, kind_of
 
-__all__ = ["Crew", "Herd"]
+__all__ = ["NOBODY", "Crew", "Herd"]
+
+NOBODY = 1 << 62  # when nobody was served: after every tick
 
 _SOME = 64  # agents that are looked at, at least, to see for how many there is room
 _ANEW = ("views", "shelf", "rows", "told", "run", "pace")  # not saved, but made anew
@@ -105,23 +107,23 @@ class Crew:
         self.waiting -= some
         self.cursor = (self.cursor + some) % self.turns
 
-    @property
-    def next(self) -> int:
-        """Whose turn it is."""
-        return int(self.order[self.cursor])
+    def ages(self, episodes: Any) -> np.ndarray:
+        """When each of those who wait was last served, in their order; NOBODY for who rests or has left."""
+        agents = np.roll(self.order[: self.turns], -self.cursor)[: self.waiting]
+        here = (episodes["crew"][agents] == self.number) & (episodes["status"][agents] == loop.ACTIVE)
+        return np.where(here, episodes["served"][agents], NOBODY)
 
-    def fitting(self, part: int, limit: int, until: int, episodes: Any) -> int:
-        """How many of the next ones, up to the end of the order, such a part of a frame is enough for.
+    def fitting(self, part: int, limit: int, some: int, episodes: Any) -> int:
+        """How many of the next ones, ``some`` at most, such a part of a frame is enough for.
 
-        That is so whatever they need of their shares; who rests or has left needs none. Those who were served after the
-        tick ``until`` are not meant.
+        That is so whatever they need of their shares; who rests or has left needs none. Turns that come after the end
+        of the order are left for another call.
         """
-        some = min(self.waiting, self.turns - self.cursor, 2 * (part // self.share) + _SOME)  # seldom more
+        some = min(some, self.turns - self.cursor, 2 * (part // self.share) + _SOME)  # seldom more
         agents = self.order[self.cursor : self.cursor + some]
         here = (episodes["crew"][agents] == self.number) & (episodes["status"][agents] == loop.ACTIVE)
         needs = np.where(here, np.minimum(episodes["weight"][agents] * self.share, limit), 0)
-        stops = here & ((np.cumsum(needs) > part) | (episodes["served"][agents] > until))
-        return int(stops.argmax()) if stops.any() else some
+        return int(np.searchsorted(np.cumsum(needs), part, side="right"))
 
     def close_ranks(self, crews: np.ndarray) -> None:
         """Drop those who left, once they are many; ``crews`` tells whose number an agent has. All keep their turns."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from .algorithms import Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
-from .crews import Crew, Herd
+from .crews import NOBODY, Crew, Herd
 from .errors import Error, ProblemError, SpecError, at_least, check_rows, check_world, is_number
 from .hands import in_use, one_thread, undisturbed
 from .kernels import loop
@@ -480,25 +480,29 @@ class Fleet(Savable):
         return total + self._grow_some(growing, frame - total, faults)
 
     def _take_turns(self, crews: list[Crew], room: int, faults: list[Exception]) -> int:
-        """Let agents act, who has waited longest first, as far as there is room. Returns what they have spent.
+        """Let agents act, as far as there is room. Returns what they have spent.
 
-        All of an age are asked at once, crew by crew. Who does not fit into the rest of the frame is first in the next
-        one; the rest is for those of other crews.
+        First is always the crew with the agent that has waited longest: in its own order, until that one and all that
+        have waited longer than those of other crews have had their turns. Who does not fit into the rest of the frame
+        is first in the next one; the rest is for other crews.
         """
-        roster = self._roster
-        served, spent = roster.episodes["served"], 0
-        queue = [(int(served[crew.next]), n) for n, crew in enumerate(crews)]
+        roster, spent = self._roster, 0
+        queue = [(0 if len(crews) == 1 else crew.ages(roster.episodes).min(), n) for n, crew in enumerate(crews)]
         heapify(queue)
         while queue:
             _, n = heappop(queue)
-            crew, until = crews[n], queue[0][0] if queue else roster.number
-            some = crew.fitting(room - spent, roster.limit, until, roster.episodes)
+            crew, due, ages = crews[n], crews[n].waiting, None
+            if queue:
+                ages = crew.ages(roster.episodes)
+                due = int(np.flatnonzero(ages <= queue[0][0]).max(initial=-1)) + 1
+            some = crew.fitting(room - spent, roster.limit, due, roster.episodes)
             if not some:
                 continue
             spent += self._serve(crew, crew.cursor, crew.cursor + some, crew.share, 0, faults)
             crew.served(some)
-            if crew.waiting:
-                heappush(queue, (int(served[crew.next]), n))
+            oldest = 0 if ages is None else ages[some:].min(initial=NOBODY)
+            if crew.waiting and oldest < NOBODY:
+                heappush(queue, (oldest, n))
         return spent
 
     def _grow_some(self, herds: list[Herd], room: int, faults: list[Exception]) -> int:
