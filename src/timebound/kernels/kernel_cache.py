@@ -134,7 +134,7 @@ class PackageCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any], shipped: bool = True) -> None:
         super().__init__(function)
-        self._words = function.__name__.replace("_", " ")
+        self._words = function.__name__.strip("_").replace("_", " ")
         file = function.__code__.co_filename
         covered = is_covered(file)
         self._own: list[Origin | None] = [] if covered else [origin_of_function(function)]
