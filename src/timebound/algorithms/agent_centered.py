@@ -109,7 +109,7 @@ class AgentCenteredPlanner:
         """Bytes of the pages in use and their places in the index, and of what the last lookahead saw."""
         values = self.state.values
         pages = int(values.used[0])
-        return pages * ((8 << values.bits) + 24) + 60 * int(self.state.look["states"][0])
+        return pages * ((8 << values.bits) + (32 if len(values.keys) else 4)) + 60 * int(self.state.look["states"][0])
 
     def release(self) -> None:
         """Nothing is borrowed."""

@@ -174,7 +174,7 @@ class LrtaPlanner(AgentCenteredPlanner):
     def __init__(self, world: World, goal: int, depth: int, gmax: float, gamma: float) -> None:
         lookahead = new_record(LOOKAHEAD)
         slots = first_slots(world, depth) if gmax == 0 else 1024
-        route = zeros(slots)
+        route = zeros(slots if depth > 1 or gmax > 0 else 1)
         super().__init__(world, goal)
         lookahead["depth"], lookahead["gmax"] = depth, _reach(world, gmax)
         lookahead["gamma"] = max(1, round(gamma * WEIGHT_ONE))

@@ -44,7 +44,7 @@ __all__ = [
 
 _DIRECT_FROM = 4096  # pages; a copy of fewer takes a small part of a tick
 _DEEPEST = 1 << 58  # how far values are brought down at most; nothing overflows then
-_WIPED = 1024  # places of an index that are wiped at once when all values are forgotten: 4096 bytes
+_WIPED = 1024  # places of an index that are wiped at once when all values are forgotten
 # What ``used`` holds.
 _PAGES, _STATES, _RAISES, _DOWN, _FORGOTTEN, _HIGHEST = range(6)
 
@@ -52,8 +52,10 @@ _PAGES, _STATES, _RAISES, _DOWN, _FORGOTTEN, _HIGHEST = range(6)
 class LearnedValues(NamedTuple):
     """Pages of values, found through an index. Page 0 is never written: it stands for every page that is missing."""
 
-    keys: np.ndarray  # int64[a power of two]: which page is where in the index; empty: each page has its own place
-    slots: np.ndarray  # int32[the same, or the pages of the world]: its number, 0 if the place is free
+    # int64[2 * a power of two]: at each place of the index which page is there, and its number, 0 if the place is free;
+    # side by side, for both are looked at. Empty: each page has its own place,
+    keys: np.ndarray
+    slots: np.ndarray  # int32[the pages of the world]: where its number is. Empty: as above
     values: np.ndarray  # int64[pages << bits]
     # int64[6]: pages in use; states learned; how often a value was raised; by how much values are less than what is
     # written; up to which number what is written counts as forgotten; the largest number that is written
@@ -62,22 +64,49 @@ class LearnedValues(NamedTuple):
 
 
 @inlined
+def _is_direct(values):
+    return values.keys.shape[0] == 0
+
+
+@inlined
+def _first_place(values, page):
+    """Where in the index a page is mostly found: in ``keys``."""
+    return (hashed(page) & ((values.keys.shape[0] >> 1) - 1)) << 1
+
+
+@inlined
 def _place(values, page):
     """Where in the index a page is, or would go."""
-    mask = values.keys.shape[0] - 1
-    if mask < 0:
-        return page
-    k = hashed(page) & mask
-    while values.slots[at(k)] != 0 and values.keys[at(k)] != page:
-        k = (k + 1) & mask
+    k = _first_place(values, page)
+    while values.keys[at(k + 1)] != 0 and values.keys[at(k)] != page:
+        k = (k + 2) & (values.keys.shape[0] - 1)
     return k
+
+
+@inlined
+def _number(values, page):
+    """The number of a page; 0 if it is missing."""
+    if _is_direct(values):
+        return np.int64(values.slots[at(page)])
+    return values.keys[at(_place(values, page) + 1)]
+
+
+@inlined
+def _enter(values, page, number):
+    """Note the number of a page that was missing."""
+    if _is_direct(values):
+        values.slots[at(page)] = number
+    else:
+        k = _place(values, page)
+        values.keys[at(k)] = page
+        values.keys[at(k + 1)] = number
 
 
 @inlined
 def learned(values, s):
     """What was learned of state ``s``; 0 or less if nothing."""
     bits = values.bits
-    slot = np.int64(values.slots[at(_place(values, s >> bits))])
+    slot = _number(values, s >> bits)
     return values.values[at((slot << bits) + (s & ((1 << bits) - 1)))] - values.used[_DOWN]
 
 
@@ -101,16 +130,17 @@ def _foresee_rows(world, values, s, ahead):
         return
     for row in range(-1, 2):
         t = s + row * world.width
-        mask = values.keys.shape[0] - 1
-        k = (t >> values.bits) if mask < 0 else hashed(t >> values.bits) & mask
+        page = t >> values.bits
         if ahead == 3:
-            prefetch(values.slots, k)
-            if mask >= 0:
-                prefetch(values.keys, k)
+            if _is_direct(values):
+                prefetch(values.slots, page)
+            else:
+                prefetch(values.keys, _first_place(values, page))
         else:
             # The page is mostly in the first place that is looked at. It is two lines of the cache.
-            first = np.int64(values.slots[at(k)]) << values.bits
-            prefetch(values.values, first + (t & ((1 << values.bits) - 1)))
+            direct = _is_direct(values)
+            slot = np.int64(values.slots[at(page)]) if direct else values.keys[at(_first_place(values, page) + 1)]
+            prefetch(values.values, (slot << values.bits) + (t & ((1 << values.bits) - 1)))
 
 
 @foresee_around.otherwise
@@ -122,16 +152,12 @@ def _foresee_nothing(world, values, s, ahead):
 def learn(values, s, h):
     """Raise the value of ``s`` to ``h``, which must exceed what it was. There must be room for a page."""
     bits = values.bits
-    page = s >> bits
-    k = at(_place(values, page))
-    slot = np.int64(values.slots[k])
+    slot = _number(values, s >> bits)
     used = values.used
     if slot == 0:
         slot = used[0]
         used[0] = slot + 1
-        if values.keys.shape[0] > 0:
-            values.keys[k] = page
-        values.slots[k] = slot
+        _enter(values, s >> bits, slot)
         for j in range(slot << bits, (slot + 1) << bits):
             values.values[at(j)] = 0  # it may have been in use before all was forgotten
     place = at((slot << bits) + (s & ((1 << bits) - 1)))
@@ -159,9 +185,11 @@ def forget(values):
     what is written there counts as forgotten.
     """
     used = values.used
-    if values.slots.shape[0] <= _WIPED:
+    if max(values.slots.shape[0], values.keys.shape[0] >> 1) <= _WIPED:
         for k in range(values.slots.shape[0]):
             values.slots[at(k)] = 0
+        for k in range(1, values.keys.shape[0], 2):
+            values.keys[at(k)] = 0
         for k in range(used.shape[0]):
             used[at(k)] = 0
         used[_PAGES] = 1
@@ -183,8 +211,7 @@ def value_of(world, values, target, s, place):
 
 @lacks_room.on(LearnedValues)
 def _values_lack_room(values, more):
-    all_there = values.keys.shape[0] == 0
-    return not all_there and (values.used[0] + more) << values.bits > values.values.shape[0]
+    return not _is_direct(values) and (values.used[0] + more) << values.bits > values.values.shape[0]
 
 
 def new_values(bits: int, pages: int = 32, direct: bool = False) -> LearnedValues:
@@ -193,8 +220,8 @@ def new_values(bits: int, pages: int = 32, direct: bool = False) -> LearnedValue
     used = zeros(6)
     used[0] = 1
     return LearnedValues(
-        zeros(0 if direct else room),
-        reserved(pages if direct else room, np.int32),
+        reserved(0 if direct else 2 * room),
+        reserved(pages if direct else 0, np.int32),
         reserved((pages + 1) << bits),
         used,
         bits,
@@ -204,12 +231,9 @@ def new_values(bits: int, pages: int = 32, direct: bool = False) -> LearnedValue
 @kernel
 def _refill(values, old):
     """Enter the pages of a smaller table into an empty index; the values themselves have been copied."""
-    for k in range(old.slots.shape[0]):
-        if old.slots[k] != 0:
-            place = at(_place(values, old.keys[k]))
-            if values.keys.shape[0] > 0:
-                values.keys[place] = old.keys[k]
-            values.slots[place] = old.slots[k]
+    for k in range(0, old.keys.shape[0], 2):
+        if old.keys[k + 1] != 0:
+            _enter(values, old.keys[k], old.keys[k + 1])
 
 
 @cache
@@ -237,8 +261,12 @@ def enlarged(old: LearnedValues, states: int = 0) -> LearnedValues:
 def values_as_dict(values: LearnedValues) -> dict[int, int]:
     """Every learned value by its state, in fixed point; for tests and the curious."""
     found = {}
-    keys = values.keys if len(values.keys) else np.arange(len(values.slots))
-    for key, slot in zip(keys.tolist(), values.slots.tolist(), strict=True):
+    index = (
+        values.keys.reshape(-1, 2)
+        if len(values.keys)
+        else np.column_stack([np.arange(len(values.slots)), values.slots])
+    )
+    for key, slot in index.tolist():
         for k in range(1 << values.bits) if slot else ():
             written = int(values.values[(slot << values.bits) + k])
             if written > values.used[_FORGOTTEN]:
@@ -247,12 +275,13 @@ def values_as_dict(values: LearnedValues) -> dict[int, int]:
 
 
 def _index_in_use(values: LearnedValues) -> np.ndarray:
-    return np.flatnonzero(values.slots)
+    """Places of the index that are in use: both numbers of each."""
+    return np.flatnonzero(np.repeat(values.keys[1::2], 2))
 
 
 keeps(
     LearnedValues,
-    keys=lambda values: _index_in_use(values) if len(values.keys) else np.s_[:0],
-    slots=_index_in_use,
+    keys=_index_in_use,
+    slots=lambda values: np.flatnonzero(values.slots),
     values=lambda values: np.s_[: int(values.used[0]) << values.bits],
 )

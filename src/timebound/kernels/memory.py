@@ -101,9 +101,12 @@ class Neighbours:
     def take(self, shape: Any, dtype: Any, size: int) -> np.ndarray:
         """An array of zeros, of so many bytes."""
         size = (size + 15) & ~15
+        if self._used % CACHE_LINE + size > CACHE_LINE:
+            self._used = -(-self._used // CACHE_LINE) * CACHE_LINE  # in no more lines than need be
         if self._used + size > len(self._chunk):
-            self._chunk, self._used = _huge_pages(min(max(self._whole, _CHUNK), _MOST_CHUNK)), 0
-            self._whole += len(self._chunk)
+            chunk = _huge_pages(min(max(self._whole, _CHUNK), _MOST_CHUNK))
+            self._chunk, self._used = chunk[-chunk.ctypes.data % CACHE_LINE :], 0
+            self._whole += len(chunk)
         begin, self._used = self._used, self._used + size
         return np.ndarray(shape, dtype, self._chunk, begin)
 

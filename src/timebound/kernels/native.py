@@ -110,7 +110,7 @@ def _form(array: np.ndarray) -> tuple[Any, ...]:
 def _alike(one: Any, other: Any) -> bool:
     """Whether two NamedTuples, and those in them, are of the same types."""
     return type(one) is type(other) and all(
-        _alike(part, twin) for part, twin in zip(one, other, strict=True) if isinstance(part, tuple)
+        part is twin or _alike(part, twin) for part, twin in zip(one, other, strict=True) if isinstance(part, tuple)
     )
 
 
