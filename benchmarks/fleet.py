@@ -2,7 +2,8 @@
 
 ``python benchmarks/fleet.py [part ...]``, of: ticks, lookahead, million, frame, game, queue. Run it on a quiet machine.
 
-* ticks: a tick over n agents against n times the bare kernel's move, and two threads against one;
+* ticks: a tick over n agents against n times the bare kernel's move, and two threads against one; tb-wa* as a fleet
+  has it, which lets agents plan in turns and walk on in between, and with as little for each in every tick;
 * lookahead: the same for tb-wa* by how much it expands per move, up to what its paper allows on such maps;
 * million: 10,000 agents of kNN LRTA* on 4096 x 4096, and how many fit a frame of 1 ms;
 * frame: tb-wa* under 1 ms: late ticks, quality against the frame, memory;
@@ -78,16 +79,18 @@ def bare_move(world: tb.Grid, spec: str, database: Any, starts: Any, goals: Any)
 
 def ticks(folder: Path, say: Say) -> list[dict[str, Any]]:
     """A tick over n agents against n bare moves, and two threads against one."""
-    name, world, _ = world_and_problems(1)
+    _, world, _ = world_and_problems(1)
     rows = []
-    for spec in SPECS:
+    for spec, planned in (*((spec, "as it is") for spec in SPECS), ("tb-wa*:weight=3", "each in every tick")):
         database = database_for(world, spec, folder)
+        most = SHARE[spec] if planned != "as it is" else None
         starts, goals = pairs(world, 10_000)
         bare_move(world, spec, database, starts[:3], goals[:3])
         for count in (100, 1_000, 10_000):
             say(f"{spec}, {count} agents")
             times: dict[int, list[float]] = {1: [], 2: []}
             bares = []
+            agents = moves = expansions = 0
             # In rounds, so that all meet the same machine; but not tick by tick: a game has one fleet, and two of them
             # in turns would drive each other's agents out of the caches.
             for _ in range(ROUNDS):
@@ -95,14 +98,16 @@ def ticks(folder: Path, say: Say) -> list[dict[str, Any]]:
                 ends = []
                 for threads in times:
                     fleet = tb.Fleet(
-                        world, spec, frame_expansions=SHARE[spec] * count, budget=SHARE[spec], database=database,
+                        world, spec, frame_expansions=SHARE[spec] * count, budget=most, database=database,
                         threads=threads,
                     )  # fmt: skip
                     fleet.add(starts[:count], goals[:count])
                     for _ in range(TICKS):
+                        agents += fleet.active
                         before = time.perf_counter()
                         fleet.tick()
                         times[threads].append((time.perf_counter() - before) / max(fleet.active, 1) * 1e9)
+                    moves, expansions = moves + fleet.stats.moves, expansions + fleet.stats.expansions
                     ends.append(fleet.positions.copy())
                     del fleet
                 if not (ends[0] == ends[1]).all():
@@ -110,7 +115,8 @@ def ticks(folder: Path, say: Say) -> list[dict[str, Any]]:
             one, two, bare = median(times[1]), median(times[2]), median(bares)
             rows.append(
                 {
-                    "map": name, "spec": spec, "agents": count, "bare_ns": bare, "tick_ns_per_agent": one,
+                    "spec": spec, "plans": planned, "agents": count, "moves_each": moves / agents,
+                    "expansions_each": expansions / agents, "bare_ns": bare, "tick_ns_per_agent": one,
                     "ratio": one / bare, "two_threads_ns": two, "speed_up": one / two,
                 }
             )  # fmt: skip

@@ -262,11 +262,14 @@ def _live(soak: Soak, ticks: int) -> None:
 
 @mock.patch.object(fleets, "_SHORT", -1.0)  # so little work as here one thread would do alone
 def fuzz(tally: Tally, random: np.random.Generator, count: int) -> None:
-    """``count`` ticks in all, of fleets of three kinds; ``moves`` are those of all agents."""
+    """``count`` ticks in all, of fleets of five kinds; ``moves`` are those of all agents."""
     frames: tuple[tuple[bool, int, dict[str, Any]], ...] = (
         (False, 2, {"frame_expansions": 3_000}),
         (True, 1, {"frame_expansions": 3_000}),
         (False, 1, {"frame_ms": 0.5}),
+        # Too little for all: they take turns, and who can walks on in between.
+        (False, 2, {"frame_expansions": 500}),
+        (True, 1, {"frame_expansions": 500}),
     )
     soaks = [Soak(np.random.default_rng(random.integers(2**62)), *frame) for frame in frames]
     early, done, tenths = 0.0, 0, 1

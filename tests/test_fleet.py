@@ -170,7 +170,7 @@ def test_priority_counts_for_fields() -> None:
 def test_who_leaves_takes_its_priority_along(how: str) -> None:
     """The frame is enough for all others, so none of them takes turns."""
     world = tb.Grid(np.ones((20, 20), bool))
-    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=100)
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=320)
     first = fleet.add((0, 18), (0, 19), priority=1000)
     fleet.add([(19, col) for col in range(10)], (10, 19))
     if how == "cancelled":
@@ -708,14 +708,14 @@ def test_a_decision_that_wants_room_after_the_deadline_keeps_its_share(monkeypat
     world = tb.Grid(np.ones((9, 30), bool))
     fleet = tb.Fleet(world, "tb-wa*", frame_ms=50.0)
     ids = fleet.add([(0, 0), (8, 0)], [(0, 29), (8, 29)])
+    monkeypatch.setattr(fleet_module, "_SLICE", 1.0)
     fleet._share = 20.0
     with monkeypatch.context() as patch:
         patch.setattr(fleet._roster, "attend", lambda faults, deadline: [])  # as if the time were over
         fleet.tick()
     half_way = fleet._roster.episodes["deciding"][ids].tolist()
     assert half_way == [20, 20]
-    fleet._share = 1.0
-    monkeypatch.setattr(fleet_module, "_SLICE", 1.0)
+    fleet._share = 1.5
     before = fleet.stats.expansions
     fleet.tick()
     assert fleet.stats.expansions == before, "they have spent all, and need only room"

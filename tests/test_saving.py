@@ -478,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "ba98093882454e1c"
+LAYOUT = "bc4b2238880154bb"
 
 
 @pytest.mark.compiled

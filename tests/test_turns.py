@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timebound as tb
+from timebound import fleet as fleet_module
 from timebound.crews import Crew, Herd
 from timebound.fleet import Fleet
 
@@ -21,18 +22,18 @@ MOST = 80  # agents
 class Stand(Crew):
     """A crew without a shelf: its agents expand what they are told to."""
 
-    def __init__(self, number: int, least: int) -> None:
+    def __init__(self, number: int, least: int, walks: bool) -> None:
         self.__dict__.update(
             number=number, least=least, order=np.zeros(MOST, np.int64), members=0, active=0, resting=0, cursor=0,
-            weights=0, waiting=0, turns=0, share=least,
+            weights=0, waiting=0, turns=0, share=least, walks=walks, start_share=0, _start=0, _chosen=np.zeros(0, int),
         )  # fmt: skip
 
 
 class Play:
     """A fleet's frames without kernels, worlds or searches: who has a turn, and what it spends."""
 
-    def __init__(self, data: st.DataObject) -> None:
-        self.frame = data.draw(st.sampled_from([1, 2, 5, 10, 30, 100]))
+    def __init__(self, data: st.DataObject, may_walk: bool = False) -> None:
+        self.frame = data.draw(st.sampled_from([1, 2, 5, 10, 30, 100, 700] if may_walk else [1, 2, 5, 10, 30, 100]))
         limit = data.draw(st.one_of(st.just(self.frame), st.integers(1, self.frame)))
         self.random = np.random.default_rng(data.draw(st.integers(0, 1 << 30)))
         self.fleet = Fleet(tb.Grid([[1, 1]]), "lrta*", frame_expansions=self.frame)
@@ -42,7 +43,8 @@ class Play:
         crew_of: list[int] = []
         heavy = data.draw(st.booleans())
         for number in range(data.draw(st.integers(1, 4))):
-            crew = Stand(number, min(limit, data.draw(st.sampled_from([1, 1, 4, 9]))))
+            walks = may_walk and data.draw(st.booleans())
+            crew = Stand(number, min(limit, 1 if walks else data.draw(st.sampled_from([1, 1, 4, 9]))), walks)
             self.roster.crews[number] = self.roster.holders[number] = crew
             for _ in range(data.draw(st.sampled_from([1, 2, 8, 20]))):
                 weight = int(self.random.choice([1, 1, 2, 3])) if heavy else 1
@@ -57,21 +59,49 @@ class Play:
         episodes["status"][:count], episodes["served"][:count] = 0, 0
         episodes["crew"][:count], episodes["weight"][:count] = crew_of, weights
         self.uses = np.ones(count)
+        self.hungry = 0.0  # how often an agent has nothing left to walk along
         self.spent = 0
         total = sum(weights)
-        shares = [
-            max(self.roster.crews[n].least, self.frame // total) * w for n, w in zip(crew_of, weights, strict=True)
+        self.walked = np.zeros(count, bool)
+        walkers = sum(w for n, w in zip(crew_of, weights, strict=True) if self.roster.crews[n].walks)
+        walking = walkers and self.frame // total < min(32, limit)
+        part = self.frame * walkers // total if walking else self.frame
+        turn = 0
+        if walking:
+            heaviest = max(w for n, w in zip(crew_of, weights, strict=True) if self.roster.crews[n].walks)
+            turn = min(fleet_module._TURN, part // 2 // heaviest)
+        needs = [
+            min(limit, w * max(crew.least, self.frame // total, turn if crew.walks else 0))
+            for crew, w in ((self.roster.crews[n], w) for n, w in zip(crew_of, weights, strict=True))
         ]
-        most = max(min(limit, share) for share in shares)
-        enough = max(most, self.frame - most + 1)
-        self.bound = math.ceil(total * most / enough)
+        most = max(needs)
+        self.bound = math.ceil(total * most / max(most, self.frame - most + 1))
+        if walking:
+            # Who stands still without a turn has it first, if its part is enough. Half of the rest may be for those who
+            # have nothing to walk along.
+            still = sum(need for need, n in zip(needs, crew_of, strict=True) if not self.roster.crews[n].walks)
+            room = self.frame
+            if still <= self.frame * (total - walkers) // total:
+                room, total = room - still, walkers
+                most = max(need for need, n in zip(needs, crew_of, strict=True) if self.roster.crews[n].walks)
+            self.bound = math.ceil(total * most / max(most, (room + 1) // 2 - most + 1))
         self.fleet._act = self.act  # type: ignore[method-assign]
 
     def act(self, crew: Crew, order: np.ndarray, first: int, last: int, share: int, deadline: int) -> int:
         spent, episodes = 0, self.roster.episodes
         for k in order[first:last].tolist():
-            if episodes["status"][k] == 0:
+            if share == 0:
+                # It walks, unless it has had its turn; now and then that was the last that it knew.
+                if episodes["status"][k] == 0 and episodes["served"][k] < self.roster.number:
+                    assert crew.walks
+                    assert not self.walked[k], "nobody moves twice"
+                    self.walked[k] = True
+                    self.roster.wants[k] = self.random.random() < self.hungry
+            elif crew.walks and episodes["served"][k] == self.roster.number:
+                pass  # it had nothing to walk along, and was first
+            elif episodes["status"][k] == 0:
                 assert episodes["served"][k] < self.roster.number, "nobody has two turns"
+                self.roster.wants[k] = self.random.random() < self.hungry / 2
                 episodes["served"][k] = self.roster.number
                 spent += int(min(self.roster.limit, share * int(episodes["weight"][k])) * self.uses[k])
         self.roster.noted_book[0] = 0
@@ -79,6 +109,7 @@ class Play:
 
     def tick(self) -> int:
         self.roster.number += 1
+        self.walked[:] = False
         spent = self.fleet._spend(self.frame, [])
         assert spent <= self.frame
         return spent
@@ -99,6 +130,26 @@ def test_nobody_waits_longer_than_is_promised(data: st.DataObject) -> None:
         for _ in range(40 if phase < 3 else 3 * play.bound):
             play.tick()
             assert play.waited() <= play.bound
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_nobody_waits_longer_where_others_walk_on(data: st.DataObject) -> None:
+    """However many of those who walk on have nothing to walk along; and all have a turn, or walk if they can."""
+    play = Play(data, may_walk=True)
+    crews = np.array(play.roster.column("crew"))
+    walks = np.array([play.roster.crews[n].walks for n in crews])
+    play.roster.wants[: len(crews)] = walks
+    for phase in range(4):
+        play.uses = play.random.choice([0.0, 0.5, 1.0, 1.0], size=len(play.roster.crews))[crews]
+        play.hungry = float(play.random.choice([0.0, 0.1, 0.5, 1.0]))
+        for _ in range(40 if phase < 3 else 3 * play.bound):
+            play.tick()
+            assert play.waited() <= play.bound
+            served = play.roster.column("served") == play.roster.number
+            assert not (served & play.walked).any()
+            if play.walked.any():
+                assert (served | play.walked)[walks].all()
 
 
 @given(data=st.data())

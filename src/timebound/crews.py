@@ -11,21 +11,22 @@ from .fields import DistanceField
 from .hands import undisturbed
 from .kernels import loop
 from .kernels.native import Kind, Shelf, kind_of
+from .kernels.turns import fitting_entrance, starters_entrance
 
 __all__ = ["NOBODY", "Crew", "Herd"]
 
 NOBODY = 1 << 62  # when nobody was served: after every tick
 
-_SOME = 64  # agents that are looked at, at least, to see for how many there is room
-_ANEW = ("views", "shelf", "rows", "told", "run", "pace")  # not saved, but made anew
+_ANEW = ("views", "shelf", "rows", "told", "run", "paces", "_chosen")  # not saved, but made anew
 
 
 class Crew:
     """Agents that share compiled code: what they hold is on one shelf, and they take turns in one order."""
 
-    def __init__(self, number: int, view: Any, kind: Kind, least: int) -> None:
+    def __init__(self, number: int, view: Any, kind: Kind, least: int, walks: bool) -> None:
         self.number = number
         self.least = least  # expansions that each of them asks for in a tick
+        self.walks = walks  # whether those who have no turn can walk on along what they have planned
         self.view = view
         self._open_shelf(kind, 16)
         self.free = list(range(15, -1, -1))  # seats
@@ -37,8 +38,11 @@ class Crew:
         self.cursor = 0  # whose turn is next
         self.waiting = self.turns = 0  # how many have not had their turn in this tick, and how many have one
         self.share = least  # expansions that each may make in it, times its weight
+        self.start_share = 0  # and those who were in need of a turn
+        self._start = 0  # who of those is first
+        self._chosen = np.zeros(0, np.int64)
         self.weights = 0  # of those on their way
-        self.pace = 0.0  # nanoseconds that one of them takes in a tick, lately
+        self.paces = [0.0, 0.0]  # nanoseconds of a thread for one of them, lately: to walk on, and for a turn
 
     def _open_shelf(self, kind: Kind, rows: int) -> None:
         self.views = Shelf(kind_of(self.view))
@@ -59,7 +63,8 @@ class Crew:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.pace = 0.0
+        self.paces = [0.0, 0.0]
+        self._chosen = np.zeros(0, np.int64)
         self._open_shelf(*state["shelf"])
 
     @property
@@ -107,23 +112,54 @@ class Crew:
         self.waiting -= some
         self.cursor = (self.cursor + some) % self.turns
 
-    def ages(self, episodes: Any) -> np.ndarray:
-        """When each of those who wait was last served, in their order; NOBODY for who rests or has left."""
+    def ages(self, episodes: Any, number: int) -> np.ndarray:
+        """When each of those who wait was last served, in their order; NOBODY for who rests, has left or was served."""
         agents = np.roll(self.order[: self.turns], -self.cursor)[: self.waiting]
+        served = episodes["served"][agents]
         here = (episodes["crew"][agents] == self.number) & (episodes["status"][agents] == loop.ACTIVE)
-        return np.where(here, episodes["served"][agents], NOBODY)
+        return np.where(here & (served != number), served, NOBODY)
 
-    def fitting(self, part: int, limit: int, some: int, episodes: Any) -> int:
+    def fitting(self, part: int, limit: int, some: int, episodes: Any, number: int) -> int:
         """How many of the next ones, ``some`` at most, such a part of a frame is enough for.
 
-        That is so whatever they need of their shares; who rests or has left needs none. Turns that come after the end
-        of the order are left for another call.
+        That is so whatever they need of their shares; who rests, has left or was served needs none. Turns that come
+        after the end of the order are left for another call.
         """
-        some = min(some, self.turns - self.cursor, 2 * (part // self.share) + _SOME)  # seldom more
-        agents = self.order[self.cursor : self.cursor + some]
+        last = min(self.cursor + some, self.turns)
+        return fitting_entrance()(episodes, self.order, self.cursor, last, self.number, number, self.share, limit, part)
+
+    def starters(self, part: int, least: int, limit: int, episodes: Any, number: int, wants: np.ndarray) -> np.ndarray:
+        """Who is in need of a turn and has one before the others, with such a part of a frame; in ``start_share``.
+
+        If it is not enough for all, others are first the next time.
+        """
+        if len(self._chosen) < 3 + self.members:
+            self._chosen = np.zeros(3 + len(self.order), np.int64)
+        chosen, begin = self._chosen, self._start if self._start < self.members else 0
+        starters_entrance()(
+            episodes,
+            self.order,
+            wants,
+            begin,
+            self.members,
+            self.number,
+            number,
+            least,
+            self.share,
+            limit,
+            part,
+            chosen,
+        )
+        self._start, self.start_share, count = chosen[:3].tolist()
+        return chosen[3 : 3 + count]
+
+    def heaviest(self, episodes: Any) -> int:
+        """The most shares that one of them has."""
+        if self.weights == self.active:
+            return 1
+        agents = self.order[: self.members]
         here = (episodes["crew"][agents] == self.number) & (episodes["status"][agents] == loop.ACTIVE)
-        needs = np.where(here, np.minimum(episodes["weight"][agents] * self.share, limit), 0)
-        return int(np.searchsorted(np.cumsum(needs), part, side="right"))
+        return int(episodes["weight"][agents[here]].max(initial=1))
 
     def close_ranks(self, crews: np.ndarray) -> None:
         """Drop those who left, once they are many; ``crews`` tells whose number an agent has. All keep their turns."""

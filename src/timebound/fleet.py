@@ -60,6 +60,12 @@ _MOST_MARGIN = 5e5  # of each millisecond of the frame
 # Expansions that an agent may make when it has its turn in a frame of milliseconds, however many there are. With less,
 # all would move in every tick, but astray; so they take turns. And what an agent holds must be fetched first.
 _SLICE = 32.0
+# Where it would be less than that for each, those who can walk on along what they have planned have turns of so many
+# expansions instead, and walk in between: what an agent holds is then fetched once for many expansions. Who has nothing
+# to walk along need not wait for that: up to half of a frame is for them, so many for each at least.
+_TURN, _START, _STARTS = 128, 4, 0.5
+_ROUNDS = 4  # of turns in a tick
+_GUESS = 4000.0  # expansions that fit into each millisecond of a frame, at least
 _MOST_SLICE = 50_000.0  # for each millisecond of the frame: more than one agent can expand in it
 _MOST_WEIGHT = 1000
 _OF_THE_PROCESS = (
@@ -104,10 +110,17 @@ class Fleet(Savable):
     one, and then the same calls give the same moves on any machine, with any number of threads. Each agent on its way
     has an equal share of it (``priority`` times that), and makes one move per tick. Where the frame is too small for
     all, they take turns, and no agent starves: of agents with priorities that add up to W, which may expand up to u
-    states each in a tick, none waits longer than ``ceil(W u / F)`` ticks of E expansions, where F is the larger of u
+    states each in a turn, none waits longer than ``ceil(W u / F)`` ticks of E expansions, where F is the larger of u
     and E - u + 1: what is left of a frame may be too little for the next one. (While f fields grow that have a part r
     of all shares, for ``field`` agents, it may be ``f / (1 - r)`` ticks more.) As for an Agent, what is counted is
     expanded to choose moves; what an algorithm expands while it learns is bounded by that and counted apart.
+
+    Agents of the time-bounded family, such as ``tb-wa*``, need not stand still between turns: they walk on along
+    what they have planned. So they take turns as soon as there are less than 32 expansions for each: turns of 128
+    (or half of the frame), for a turn pays that is long enough. Who has nothing to walk along is served first; as
+    much as half of a frame may go to that, so F is then the larger of u and E / 2 - u + 1. Agents beside them that
+    cannot walk on have what they need before, if it is within their part of the frame; then W and E are those of
+    the others.
 
     With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
     ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.
@@ -464,7 +477,8 @@ class Fleet(Savable):
             share = frame // crew.weights
             if share < crew.least:
                 share = crew.least
-            if share * crew.weights <= frame:  # it is enough for all, and nobody need take turns
+            # It is enough for all, and nobody need take turns.
+            if share * crew.weights <= frame and (not crew.walks or share >= self._least_turn):
                 crew.cursor = 0
                 spent = self._act(crew, crew.order, 0, crew.members, share, 0)
                 return spent + self._attend_to_all(share, 0, faults) if roster.noted_book[0] else spent
@@ -473,35 +487,98 @@ class Fleet(Savable):
         whole = frame << _FINE
         for herd in growing:  # those that have a whole frame may have to wait for each other
             herd.credit = min(herd.credit + whole * herd.weights // weights, whole * (1 + len(growing)))
+        share = frame // weights if weights else 0
+        walkers = [crew for crew in crews if crew.walks] if share < self._least_turn else []
         for crew in crews:
-            crew.begin(frame // weights, roster.limit)
+            crew.begin(share, roster.limit)
         total = self._grow_some([herd for herd in growing if herd.credit >= whole], frame, faults)
+        if walkers:
+            # Who must stand still without a turn has it first, if that takes no more than its part: it would have to
+            # wait for turns that are longer.
+            others = [crew for crew in crews if not crew.walks]
+            part = frame * sum(crew.weights for crew in others) // weights
+            if sum(crew.weights * crew.share for crew in others) <= min(part, frame - total):
+                total += self._take_turns(others, part, faults)
+            part = frame * sum(crew.weights for crew in walkers) // weights
+            total += self._begin_long_turns(walkers, others, part, frame - total, faults)
         total += self._take_turns(crews, frame - total, faults)
+        for crew in walkers:
+            self._let_walk(crew, 0, faults)
         return total + self._grow_some(growing, frame - total, faults)
+
+    @property
+    def _least_turn(self) -> int:
+        """With less than that for each, those who can walk on take turns."""
+        return min(int(_SLICE), self._roster.limit)
+
+    def _begin_long_turns(
+        self, walkers: list[Crew], others: list[Crew], part: int, room: int, faults: list[Exception]
+    ) -> int:
+        """Long turns for those who can walk on, with such a part of the frame; who cannot now begins before its turn.
+
+        There is so much room. Returns what was spent.
+        """
+        roster = self._roster
+        heaviest = [crew.heaviest(roster.episodes) for crew in walkers]
+        turn = min(_TURN, int((1 - _STARTS) * part) // max(heaviest))
+        for crew in walkers:
+            crew.begin(max(crew.share, turn), roster.limit)
+        # Whose turn it is by age must still find room for it.
+        needs = [weight * crew.share for crew, weight in zip(walkers, heaviest, strict=True)]
+        needs += [crew.heaviest(roster.episodes) * crew.share for crew in others if crew.waiting]
+        most = min(max(needs), roster.limit)
+        return self._let_start(walkers, max(min(int(_STARTS * room), room - most), 0), 0, faults)
+
+    def _let_start(self, crews: list[Crew], room: int, deadline: int, faults: list[Exception]) -> int:
+        """Turns for those who have nothing to walk along, as far as there is room. Returns what they have spent."""
+        roster, spent = self._roster, 0
+        weights = sum(crew.weights for crew in crews)
+        for crew in crews:
+            part = room * crew.weights // max(weights, 1)
+            least = max(_START, crew.least)
+            mine = crew.starters(part, least, roster.limit, roster.episodes, roster.number, roster.wants)
+            if len(mine):
+                spent += self._act(crew, mine, 0, len(mine), crew.start_share, deadline)
+                if roster.noted_book[0]:
+                    spent += self._attend_to_all(crew.start_share, deadline, faults)
+        return spent
+
+    def _let_walk(self, crew: Crew, deadline: int, faults: list[Exception]) -> None:
+        """Who has had no turn walks on along what is planned; the next ones in turn first, if that is too much."""
+        for first, last in ((crew.cursor, crew.turns), (0, min(crew.cursor, crew.turns))):
+            if first < last:
+                self._serve(crew, first, last, 0, deadline, faults)
 
     def _take_turns(self, crews: list[Crew], room: int, faults: list[Exception]) -> int:
         """Let agents act, as far as there is room. Returns what they have spent.
 
         First is always the crew with the agent that has waited longest: in its own order, until that one and all that
         have waited longer than those of other crews have had their turns. Who does not fit into the rest of the frame
-        is first in the next one; the rest is for other crews.
+        is first in the next one; the rest is for other crews. What agents have left over is shared out again; but only
+        a few times among those who can walk on, for they may need next to nothing.
         """
         roster, spent = self._roster, 0
-        queue = [(0 if len(crews) == 1 else crew.ages(roster.episodes).min(), n) for n, crew in enumerate(crews)]
+        rounds = [_ROUNDS if crew.walks else UNLIMITED for crew in crews]
+        queue = [
+            (0 if len(crews) == 1 else crew.ages(roster.episodes, roster.number).min(), n)
+            for n, crew in enumerate(crews)
+            if crew.waiting
+        ]
         heapify(queue)
         while queue:
             _, n = heappop(queue)
             crew, due, ages = crews[n], crews[n].waiting, None
             if queue:
-                ages = crew.ages(roster.episodes)
+                ages = crew.ages(roster.episodes, roster.number)
                 due = int(np.flatnonzero(ages <= queue[0][0]).max(initial=-1)) + 1
-            some = crew.fitting(room - spent, roster.limit, due, roster.episodes)
+            some = crew.fitting(room - spent, roster.limit, due, roster.episodes, roster.number)
             if not some:
                 continue
             spent += self._serve(crew, crew.cursor, crew.cursor + some, crew.share, 0, faults)
             crew.served(some)
             oldest = 0 if ages is None else ages[some:].min(initial=NOBODY)
-            if crew.waiting and oldest < NOBODY:
+            rounds[n] -= some < due  # for there was no room for more
+            if crew.waiting and oldest < NOBODY and rounds[n]:
                 heappush(queue, (oldest, n))
         return spent
 
@@ -541,13 +618,28 @@ class Fleet(Savable):
         deadline = began + max(1, round(allowed - self._margin))
         self._ordering = 0
         everyone = True
+        walkers = [crew for crew in crews if crew.walks] if self._share <= _SLICE else []
         for crew in crews:
-            crew.begin(int(self._share), roster.limit)
-            while crew.waiting and time.perf_counter_ns() < deadline:
+            crew.begin(_TURN if crew in walkers else int(self._share), roster.limit)
+        walks = sum(crew.paces[0] * crew.active for crew in walkers) / self._threads
+        until = deadline - round(min(walks, _STARTS * (deadline - began)))  # for turns
+        started = 0
+        if walkers:
+            room = int(_STARTS * max(self._last_expansions, _GUESS * frame_ms))
+            started = self._let_start(walkers, room, began + max(1, round(_STARTS * (until - began))), faults)
+            total += started
+        for crew in crews:
+            while crew.waiting and time.perf_counter_ns() < until:
                 last = crew.cursor + min(crew.waiting, crew.turns - crew.cursor)
-                total += self._serve(crew, crew.cursor, last, crew.share, deadline, faults)
+                total += self._serve(crew, crew.cursor, last, crew.share, until, faults)
                 crew.served(min(self._turn_book[_NEXT], last) - crew.cursor)
             everyone = everyone and not crew.waiting
+        if crews and not started and all(crew.waiting == crew.turns for crew in crews):
+            # Orders, or other programs, have taken it all: one has a turn nevertheless, or nobody ever might.
+            total += self._serve(crews[0], crews[0].cursor, crews[0].cursor + 1, crews[0].share, 0, faults)
+            crews[0].served(1)
+        for crew in walkers:
+            self._let_walk(crew, deadline, faults)
         return total, 1e-6 * allowed, everyone
 
     def _serve(self, crew: Crew, first: int, last: int, share: int, deadline: int, faults: list[Exception]) -> int:
@@ -583,19 +675,22 @@ class Fleet(Savable):
         # It is the same in every tick, until something grows.
         if not told or told[0][5] is not roster.episodes or told[0][6] is not order:
             who = *crew.rows, roster.seats, roster.episodes, order, self._turn
-            told = [(*who, *diary, *self._seen, roster.noted, clock, self._frame) for clock, *diary in self._tools]
+            seen = *self._seen, roster.wants, roster.noted
+            told = [(*who, *diary, *seen, clock, self._frame) for clock, *diary in self._tools]
             if order is crew.order:
                 crew.told = told
-        if self._team is None:
+        if self._team is None and not deadline:
             crew.run(*told[0])
             return self._turn_book[_SPENT]
         began = time.perf_counter_ns()
-        if crew.pace * (last - first) > _SHORT:
+        kind = share > 0
+        if self._team is not None and crew.paces[kind] * (last - first) > _SHORT:
             self._team.call(crew.run, told, self._turn[_ENDED:], self._tools[0][0])
         else:
             crew.run(*told[0])
-        took = (time.perf_counter_ns() - began) * self._turn_book[_ENDED] / max(1, last - first)
-        crew.pace += 0.25 * (took - crew.pace)
+        done = min(self._turn_book[_NEXT], last) - first
+        took = (time.perf_counter_ns() - began) * self._turn_book[_ENDED] / max(1, done)
+        crew.paces[kind] += 0.25 * (took - crew.paces[kind])
         return self._turn_book[_SPENT]
 
     @property

@@ -47,6 +47,7 @@ class Roster:
         self.edits = int(world.changes.edited[0])  # those that were heard of
         self.episodes: Any = np.zeros(0, loop.EPISODE)
         self.points, self.moved = np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
+        self.wants = np.zeros(0, np.bool_)  # who is in need of a turn: nothing is left to walk along
         self.seats = np.zeros(0, np.int64)  # on the shelf of its crew
         self.proved = np.zeros(0, np.int64)  # as of which edits there was no way
         self.rests = np.zeros(0, np.int64)  # since which tick; 0: not
@@ -87,13 +88,14 @@ class Roster:
         """Room for so many agents."""
         episodes = in_lines(rows, loop.EPISODE.itemsize // 8).view(loop.EPISODE)[:, 0]
         episodes["status"] = CANCELLED
-        points, moved = np.zeros((rows, 2), np.int64), np.zeros(rows, np.bool_)
+        points, moved, wants = np.zeros((rows, 2), np.int64), np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
         seats, proved, rests = np.zeros(rows, np.int64), np.full(rows, -1), np.zeros(rows, np.int64)
-        old = self.episodes, self.points, self.moved, self.seats, self.proved, self.rests
-        for new, before in zip((episodes, points, moved, seats, proved, rests), old, strict=True):
+        old = self.episodes, self.points, self.moved, self.wants, self.seats, self.proved, self.rests
+        for new, before in zip((episodes, points, moved, wants, seats, proved, rests), old, strict=True):
             new[: len(before)] = before
         self.episodes = episodes if COMPILED else by_attribute(episodes)  # as ``new_record``
-        self.points, self.moved, self.seats, self.proved, self.rests = points, moved, seats, proved, rests
+        self.points, self.moved, self.wants = points, moved, wants
+        self.seats, self.proved, self.rests = seats, proved, rests
         self.noted = np.zeros(rows + 1, np.int64)
         self.noted_book = book_of(self.noted)
         if self.collisions:
@@ -185,6 +187,7 @@ class Roster:
         if expect is not None:
             expect(self.world.view, int(self.episodes["position"][k]))
         self.planners[k] = planner
+        self.wants[k] = True
         self._shelve(k, planner.state)
 
     def _shelve(self, k: int, state: Any) -> None:
@@ -197,7 +200,9 @@ class Roster:
             key = id(view), kind, least
             fresh = self.crews.get(key)
             if fresh is None:
-                fresh = self.crews[key] = self.holders[self._crewed] = Crew(self._crewed, view, kind, least)
+                fresh = self.crews[key] = self.holders[self._crewed] = Crew(
+                    self._crewed, view, kind, least, loop.can_walk_on(state)
+                )
                 self._crewed += 1
             seat = fresh.seat()  # first, for there may be no memory
             if crew is not None:
@@ -291,6 +296,7 @@ class Roster:
         """They are on their way again."""
         if len(agents):
             self.rests[agents] = 0
+            self.wants[agents] = True
             self._count_resting(agents, -1)
             self.episodes["served"][agents] = self.number
 

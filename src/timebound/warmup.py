@@ -239,12 +239,15 @@ def _field(world: World, start: Any, goal: Any) -> None:
 
 
 def _crowd(world: World, start: Any, goal: Any) -> None:
-    """Two who must pass each other, one of them by a shared field; there would be a thread to help."""
+    """Two who must pass each other, one of them by a shared field; there would be a thread to help. Some in turns."""
     fleet = Fleet(world, frame_expansions=1000, collisions=True, threads=2)
     fleet.add([start], [goal])
     fleet.add([goal], [start], spec="field")
     for _ in range(100):
         fleet.tick()
+    many = Fleet(world, frame_expansions=8)
+    many.add([start] * 4, [goal] * 4)
+    many.tick()
 
 
 def _walk(world: World, start: Any, goal: Any, spec: Spec, database: Any) -> None:

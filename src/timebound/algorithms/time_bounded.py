@@ -64,8 +64,10 @@ from ..kernels.following import (
     PATH_FIELDS,
     begin_trace,
     falls_short,
+    foresee_front,
     foresee_path,
     forget_paths,
+    lengthen_path,
     place_on_path,
     pop_front,
     some_neighbour,
@@ -75,19 +77,30 @@ from ..kernels.following import (
 )
 from ..kernels.jit import inlined, now_ns
 from ..kernels.layout import COUNTS, EXHAUSTED, FOUND, GROW, INFINITE, PAUSED, RUNNING, WEIGHT_MAX, WEIGHT_SHIFT
-from ..kernels.loop import NEEDS_ROOM, NO_WAY, NOT_YET, decide, displaced, foresee_tables, one_step, retarget
+from ..kernels.loop import (
+    NEEDS_ROOM,
+    NO_WAY,
+    NOT_YET,
+    decide,
+    displaced,
+    foresee_steps,
+    foresee_tables,
+    one_step,
+    retarget,
+    walk_on,
+)
 from ..kernels.memory import zeros
 from ..kernels.new_goals import follow_goal, join, keep_course, turn_to
 from ..kernels.saving import keeps
 from ..kernels.tables import intern, state_of
 from ..kernels.ticks import Tick
-from ..kernels.views import aim, cost_between, edits, estimate, locate, one_goal
+from ..kernels.views import aim, cost_between, edits, estimate, foresee_state, locate, one_goal
 from ..kernels.workspace import Workspace, enlarged_at_front, new_record
 from .lazy_restarts import RESTART_FIELDS, note_costs, note_estimate, restart_search
 from .registry import Algorithm, Parameter, World
 from .shortcuts import SEARCHING, SHORTCUT_FIELDS, TRACING, WALKING, find_shortcut
 
-FOLLOW = np.dtype(
+_FOLLOW = np.dtype(
     [
         ("begun", np.int64),  # 1 once a search is under way
         ("expansions", np.int64),  # per tick, N_E
@@ -107,6 +120,9 @@ FOLLOW = np.dtype(
         *SHORTCUT_FIELDS,
     ]
 )
+# What is read to walk on lies in the first line of the cache.
+_WALKED = ["begun", "cutting", "late", "settled", "active", "edits", "stale", "last"]
+FOLLOW = np.dtype([(name, _FOLLOW[name]) for name in sorted(_FOLLOW.names or (), key=lambda n: n not in _WALKED)])
 
 _SKIP_MOST = 4096  # closed states passed over in one tick of a budget in time, on the look for an open one
 _ROUNDABOUT = 3  # times the way that there must be: more is reason for a new search,
@@ -114,19 +130,19 @@ _ENOUGH = 4  # if the goal has gone this part of it
 
 
 class TimeBounded(NamedTuple):
-    """What the agent holds between ticks."""
+    """What the agent holds between ticks; first what it needs to walk on (see ``loop.foresee_steps``)."""
 
+    follow: np.ndarray  # one FOLLOW record
+    paths: np.ndarray  # int32[2, ...]: pathFollow and pathNew of 2009, see ``following``
+    fronts: np.ndarray  # int64[2]
+    ends: np.ndarray  # int64[2]
+    route: np.ndarray  # int64[...]: the next state, or the states of a shortcut
+    plan: np.ndarray  # int64[2]
     table: NamedTuple
     queue: NamedTuple
     search: np.ndarray  # one SEARCH record
-    follow: np.ndarray  # one FOLLOW record
     log: LogView  # the world's log of edits
-    paths: np.ndarray  # int64[2, ...]: pathFollow and pathNew of 2009, see ``following``
-    fronts: np.ndarray  # int64[2]
-    ends: np.ndarray  # int64[2]
     counts: np.ndarray  # one COUNTS record
-    route: np.ndarray  # int64[...]: the next state, or the states of a shortcut
-    plan: np.ndarray  # int64[2]
     cut_table: NamedTuple  # of the search for a shortcut; without shortcuts the agent's own, and unused
     cut_queue: NamedTuple
     cut: np.ndarray  # one SEARCH record
@@ -321,6 +337,54 @@ def _step(agent, world, s, here):
     return one_step(agent, state_of(table, there))
 
 
+@walk_on.on(TimeBounded)
+def _walk_on(agent, world, s):
+    """Lines 21-25 alone: along the path in force, or back to it. At its end the agent waits for more of it."""
+    follow = agent.follow[0]
+    if follow.cutting == WALKING and agent.plan[0] < agent.plan[1]:
+        known = agent.plan[1] - agent.plan[0]
+        return known if cost_between(world, s, agent.route[agent.plan[0]]) >= 0 else 0
+    if not follow.begun or (follow.late and not follow.settled):
+        return 0
+    row = follow.active
+    here = _slot_of_agent(agent, s)
+    k = place_on_path(agent, here)
+    if k < 0:
+        at_end = agent.fronts[row] == agent.ends[row] or here == _path_end(agent)
+        if at_end or follow.late or here == agent.search[0].root or not lengthen_path(agent, world, here):
+            return 0
+        k = place_on_path(agent, here)
+    back = k < 0
+    there = parent(world, agent.table, agent.search[0], here) if back else np.int64(agent.paths[row, k + 1])
+    changed = follow.stale or follow.edits != edits(world)
+    if changed and cost_between(world, s, state_of(agent.table, there)) < 0:
+        return 0
+    if back:
+        agent.counts[0].back_moves += 1
+        agent.counts[0].astray += follow.settled
+    else:
+        agent.fronts[row] = k + 1
+    follow.at = s
+    follow.last = here
+    known = 2 if back or k + 2 < agent.ends[row] else 1
+    one_step(agent, state_of(agent.table, there))
+    return known
+
+
+@inlined
+def _path_end(agent):
+    """The slot at the end of the path in force, of which there is one."""
+    return agent.paths[agent.follow[0].active, agent.ends[agent.follow[0].active] - 1]
+
+
+@foresee_steps.on(TimeBounded)
+def _foresee_steps(agent, world, s, ahead):
+    if ahead == 5:
+        foresee_state(world, s)
+    elif agent.follow[0].begun:
+        foresee_front(agent, ahead)
+
+
 @foresee_tables.on(TimeBounded)
 def _foresee(agent, world, s, ahead):
     if ahead == 5 or (agent.follow[0].begun and agent.search[0].status == RUNNING):
@@ -384,7 +448,7 @@ def _roundabout(agent, world, s, here):
     table = agent.table
     search = agent.search[0]
     follow = agent.follow[0]
-    end = agent.paths[follow.active, agent.ends[follow.active] - 1]
+    end = _path_end(agent)
     slot = here
     while slot != end and slot != search.root and place_on_path(agent, slot) < 0:
         slot = parent(world, table, search, slot)
@@ -437,24 +501,24 @@ class TimeBoundedPlanner:
             follow["traces"] = min(max(1, int(rest * c + 1e-9)), INFINITE - 1)
             follow["traces_after"] = min(max(1, int(resources * c + 1e-9)), INFINITE - 1)
         search, counts = new_search(goal, g_weight, weight, reopen), new_record(COUNTS)
-        fronts, ends, plan, route = zeros(2), zeros(2), zeros(2), zeros(64)
+        plan, fronts, ends, route = zeros(2), zeros(2), zeros(2), zeros(64)
         fronts[:] = ends[:] = paths.shape[1] >> 1
         self.state = TimeBounded(
-            self._workspace.table,
-            self._workspace.queue,
-            search,
-            follow,
-            world.changes.view,
-            paths,
-            fronts,
-            ends,
-            counts,
-            route,
-            plan,
-            self._cut.table,
-            self._cut.queue,
-            new_search(goal, 1, 1, reopen=True) if shortcut else search,
-            new_record(COUNTS) if shortcut else counts,
+            follow=follow,
+            paths=paths,
+            fronts=fronts,
+            ends=ends,
+            route=route,
+            plan=plan,
+            table=self._workspace.table,
+            queue=self._workspace.queue,
+            search=search,
+            log=world.changes.view,
+            counts=counts,
+            cut_table=self._cut.table,
+            cut_queue=self._cut.queue,
+            cut=new_search(goal, 1, 1, reopen=True) if shortcut else search,
+            cut_counts=new_record(COUNTS) if shortcut else counts,
         )
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
@@ -520,7 +584,7 @@ class TimeBoundedPlanner:
     def memory_bytes(self) -> int:
         """Bytes of the states held and of the two paths."""
         paths = int((self.state.ends - self.state.fronts).sum())
-        return self._workspace.bytes_for(int(self.state.counts["states"][0])) + 8 * paths
+        return self._workspace.bytes_for(int(self.state.counts["states"][0])) + 4 * paths
 
     def release(self) -> None:
         """Give the arrays back for the next search in this world."""

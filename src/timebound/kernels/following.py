@@ -3,7 +3,7 @@
 An agent that follows has at least these fields:
 
 * ``table`` and ``search``: the tree, see ``best_first``;
-* ``paths``: int64[2, ...], the slots of the path that is followed and of the one under trace, each in a row of its own;
+* ``paths``: int32[2, ...], the slots of the path that is followed and of the one under trace, each in a row of its own;
   ``fronts`` and ``ends``: int64[2], where they begin and end in it;
 * ``follow``: one record with at least ``PATH_FIELDS``.
 
@@ -25,8 +25,10 @@ __all__ = [
     "PATH_FIELDS",
     "begin_trace",
     "falls_short",
+    "foresee_front",
     "foresee_path",
     "forget_paths",
+    "lengthen_path",
     "onward",
     "place_on_path",
     "pop_front",
@@ -50,6 +52,7 @@ PATH_FIELDS = [
 ]
 
 _TRACE_STEPS = 10  # parents followed for the price of one expansion
+_MOST_LONGER = 64  # states by which a path gets longer in a tick
 _CLOCK_MASK = 255  # parents followed between two looks at the clock
 
 
@@ -120,6 +123,19 @@ def foresee_path(agent, ahead):
     elif front < end and ahead == 3:
         foresee_slot(agent.table, paths[row, front], True)
         foresee_slot(agent.table, paths[row, end - 1], True)
+
+
+@inlined
+def foresee_front(agent, ahead):
+    """The same for who only walks on."""
+    paths = agent.paths
+    row = agent.follow[0].active
+    front = agent.fronts[row]
+    if front < agent.ends[row] and ahead == 4:
+        prefetch_early(paths, row * paths.shape[1] + front)
+    elif front + 1 < agent.ends[row] and ahead == 3:
+        foresee_slot(agent.table, paths[row, front], True)
+        foresee_slot(agent.table, paths[row, front + 1], True)
 
 
 @inlined
@@ -209,6 +225,27 @@ def _may_join(agent, world, row, k, fresh):
     if at_end and parent(world, agent.table, agent.search[0], agent.paths[row, k]) != agent.paths[row, k - 1]:
         return False
     return k + 1 + agent.ends[fresh] - agent.fronts[fresh] <= agent.paths.shape[1]
+
+
+@inlined
+def lengthen_path(agent, world, here):
+    """See that the path that is followed begins no further from the root than ``here``, off it.
+
+    Of one that was cut off only the part beyond the agent is there, and steps are dropped as they are made; so who goes
+    back without a new trace would miss the place where the path leaves its way. False: there is no room, or it is far.
+    """
+    row = agent.follow[0].active
+    search = agent.search[0]
+    g = cost_so_far(agent.table, search, here)
+    for _ in range(_MOST_LONGER):
+        front = agent.paths[row, agent.fronts[row]]
+        if front == search.root or cost_so_far(agent.table, search, front) <= g:
+            return True
+        if agent.fronts[row] == 0:
+            return False
+        agent.fronts[row] -= 1
+        agent.paths[row, agent.fronts[row]] = parent(world, agent.table, search, front)
+    return False
 
 
 @inlined

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .jit import at, inlined, kernel
-from .loop import ACTIVE, MOVE_LIMIT, REACHED, UNREACHABLE
+from .loop import ACTIVE, REACHED, UNREACHABLE
 from .paths import add_exactly
 from .views import length, write_point
 
@@ -18,8 +18,6 @@ def _step_to(world, episodes, k, t, cost, points, moved):
     episode.moves += 1
     if t == episode.goal:
         episode.status = REACHED
-    elif episode.moves >= episode.move_limit:
-        episode.status = MOVE_LIMIT
     moved[at(k)] = True
     write_point(world, points, k, t)
 

@@ -17,6 +17,7 @@ __all__ = [
     "fetch_and_add",
     "foresee",
     "foresee_arrays",
+    "foresee_first_arrays",
     "foresee_row",
     "give_way",
     "let_go",
@@ -107,6 +108,10 @@ def foresee_arrays(kind: Any, rows: np.ndarray, row: int) -> None:
     Those of NamedTuples in it are left out: they are tables, and where they will be read depends on what is asked. It
     reads the row, which should have been foreseen itself.
     """
+
+
+def foresee_first_arrays(kind: Any, rows: np.ndarray, row: int) -> None:
+    """As ``foresee_arrays``, if little of the value will be used: a line of each array among the first eight parts."""
 
 
 def seize(lock: np.ndarray, me: int) -> bool:

@@ -29,6 +29,7 @@ from .instructions import (
     fetch_and_add,
     foresee,
     foresee_arrays,
+    foresee_first_arrays,
     foresee_row,
     give_way,
     let_go,
@@ -75,6 +76,7 @@ __all__ = [
     "fetch_and_add",
     "foresee",
     "foresee_arrays",
+    "foresee_first_arrays",
     "foresee_row",
     "generic",
     "give_way",
@@ -114,8 +116,9 @@ def generic(function: F) -> F:
     """Make ``function`` a name with one text per NamedTuple type of its first argument.
 
     The decorated function is only the documentation of the contract; ``function.on(Type, ...)`` registers a text, and
-    ``function.otherwise`` the text for types that have none, if there is to be one. A type that looks like another
-    (``looks_like``) has the text of that one, if it has none of its own.
+    ``function.otherwise`` the text for types that have none, if there is to be one; ``function.knows(Type)`` tells
+    whether a type has one of its own. A type that looks like another (``looks_like``) has the text of that one, if it
+    has none of its own.
     """
     texts: dict[type, Callable[..., Any]] = {}
     rest: list[Callable[..., Any]] = []  # the text for all other types, if there is one
@@ -166,6 +169,7 @@ def generic(function: F) -> F:
     dispatch.__name__ = function.__name__
     dispatch.__doc__ = function.__doc__
     dispatch.on = on
+    dispatch.knows = lambda kind: likenesses.get(kind, kind) in texts or kind in texts
     dispatch.otherwise = otherwise
     if COMPILED:
         choice(dispatch, helpers, passed_over, likenesses)

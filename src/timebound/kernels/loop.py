@@ -14,6 +14,8 @@ apart, as the papers do.
 
 ``decide`` says what to do; whether a move is legal and within its budget is judged here, for every algorithm alike.
 
+In a fleet whose frame is too small for all, who has no turn may walk on along what it has planned (``walk_on``).
+
 Between two ticks the goal may move (``send_to``), or the agent be put elsewhere (``put_at``). An algorithm may have
 texts for ``retarget`` and ``displaced`` that keep what still holds; one that has none gets a new planner from Python.
 """
@@ -33,6 +35,7 @@ from .jit import (
     fetch_and_add,
     foresee,
     foresee_arrays,
+    foresee_first_arrays,
     foresee_row,
     generic,
     inlined,
@@ -54,10 +57,12 @@ __all__ = [
     "NOT_YET",
     "NO_WAY",
     "Alone",
+    "can_walk_on",
     "carrier",
     "carry_out",
     "decide",
     "displaced",
+    "foresee_steps",
     "foresee_tables",
     "move",
     "note_ends",
@@ -69,37 +74,39 @@ __all__ = [
     "run",
     "runner",
     "send_to",
+    "walk_on",
 ]
 
-# What every tick of a fleet reads or writes lies in the first three lines of the cache; records begin with a line.
+# What every tick of a fleet reads or writes lies in the first two lines of the cache; records begin with a line.
 _EPISODE = np.dtype(
     [
         ("position", np.int64),
         ("goal", np.int64),
         ("status", np.int64),
+        ("crew", np.int64),  # in a fleet: the number of the crew that it belongs to
+        ("served", np.int64),  # in a fleet: the number of the frame in which it last had its turn, whole
+        ("outcome", np.int64),  # what the last call came to: a status, or one of those for the caller
+        ("pending", np.int64),  # moves still to be made before the next decision
+        ("wish", np.int64),  # in a fleet: where it would step if it is to hold; where it stands if nowhere
         ("moves", np.int64),
         ("ticks", np.int64),  # moves and waits
-        ("lag", np.int64),  # ticks before the first move
         ("cost", np.float64),  # in the user's units
         ("cost_rest", np.float64),  # what rounding has taken from the sum so far
-        ("pending", np.int64),  # moves still to be made before the next decision
-        ("moves_per_decision", np.int64),  # at most
-        ("deciding", np.int64),  # while a decision is under way, what it may expand: it may be interrupted
-        ("spent_before", np.int64),  # the count of expansions, learning apart, when the tick began
-        ("deadline", np.int64),
+        ("weight", np.int64),  # in a fleet: how many shares of a frame it has
+        ("limit", np.int64),  # expansions per move
+        # While a decision is under way, what it may expand: it may be interrupted. What stands below then tells when
+        # it must end, and what the count of expansions, learning apart, was when the tick began.
+        ("deciding", np.int64),
         ("peak", np.int64),  # the most states in memory at the end of any tick
+        ("deadline", np.int64),
+        ("spent_before", np.int64),
+        ("lag", np.int64),  # ticks before the first move
+        # Alone:
+        ("moves_per_decision", np.int64),  # at most; in a fleet it is one
         ("trail_from", np.int64),  # the number of the first state in ``trail``, which is only the diary's last page
         ("spent_from", np.int64),  # and of the first tick in ``spent``
-        ("limit", np.int64),  # expansions per move
         ("time_limit", np.int64),  # nanoseconds per move; 0: none
         ("move_limit", np.int64),
-        ("outcome", np.int64),  # what the last call came to: a status, or one of those for the caller
-        # In a fleet:
-        ("served", np.int64),  # the number of the frame in which it last had its turn, whole
-        ("crew", np.int64),  # the number of the crew that it belongs to
-        ("weight", np.int64),  # how many shares of a frame it has
-        ("wish", np.int64),  # where it would step if it is to hold; where it stands if nowhere
-        # Alone:
         ("nanoseconds", np.int64),  # spent in here altogether
     ]
 )
@@ -114,7 +121,9 @@ FRAME = np.dtype(
         ("alone", np.int64),  # 1: one agent, which keeps a diary
         ("holds", np.int64),  # 1: decide, and leave the move to the caller
         # The rest in this order: a fleet writes them at once, and the turns of a call, which are behind them.
-        ("share", np.int64),  # expansions that each may make in a tick, times its weight, besides its own limit
+        # Expansions that each may make in a tick, times its weight, besides its own limit. 0: nobody has a turn, and
+        # who can walks on.
+        ("share", np.int64),
         ("deadline", np.int64),  # of all together; 0: none
         ("number", np.int64),  # of the frame
         ("crew", np.int64),  # whose turn it is: of those that ``order`` names, others have left it
@@ -178,6 +187,36 @@ def displaced(algorithm, world, s):
 @displaced.otherwise
 def _cannot_go_on(algorithm, world, s):
     return False
+
+
+@generic
+def walk_on(algorithm, world, s):
+    """A step without planning, for an agent at ``s`` whose turn has not come: the next one of what is planned already.
+
+    Returns how many states are known to lie ahead, of which the first is ready in ``route``: 0 if there is none, and
+    the agent waits; 1 if that is the last, and it should have a turn soon; 2 if there are more. It takes a constant
+    time, or that of halving a path, and expands nothing. What it leads to must be a legal step, whatever was edited.
+    """
+
+
+@walk_on.otherwise
+def _stays(algorithm, world, s):
+    return 0
+
+
+def can_walk_on(algorithm: Any) -> bool:
+    """Whether there is a text for such."""
+    return walk_on.knows(type(algorithm))
+
+
+@generic
+def foresee_steps(algorithm, world, s, ahead):
+    """As ``foresee_tables``, for an agent that will walk on."""
+
+
+@foresee_steps.otherwise
+def _no_step_foreseen(algorithm, world, s, ahead):
+    pass
 
 
 @generic
@@ -292,8 +331,6 @@ def move(algorithm, episode, step):
     episode.moves += 1
     if episode.position == episode.goal:
         episode.status = REACHED
-    elif episode.moves >= episode.move_limit:
-        episode.status = MOVE_LIMIT
 
 
 @inlined
@@ -306,11 +343,14 @@ def one_step(algorithm, t):
 
 
 @kernel
-def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent, points, moved, noted, clock, frame):
+def run(
+    view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent, points, moved, wants, noted, clock, frame
+):
     """Let agents act: those that ``order`` names, from ``turn[0]`` to ``turn[1]``.
 
     Agent k is the value in row ``seats[k]`` and has the record ``episodes[k]``; what became of it is its ``outcome``.
-    Those that are not on their way any more, or ask for something, are ``noted``: how many, then which.
+    Those that are not on their way any more, or ask for something, are ``noted``: how many, then which. ``wants`` tells
+    of each whether it is in need of a turn.
 
     Several threads may call this with one ``turn`` and one ``noted``: each takes a few agents at a time. After the
     frame's deadline nobody begins; ``turn[0]`` then tells who would have been next. In a fleet ``turn`` has four
@@ -321,6 +361,7 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
     call = frame[0]
     # A game that steps every frame cannot afford the dearer clock; a race must not count what other programs took.
     step = call.ticks == 1
+    walks = call.share == 0 and not call.alone
     began = now_ns(clock)
     rest(clock, began)
     if not step:
@@ -346,31 +387,34 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
         lead = 0 if first == foreseen or call.alone else _ROWS_AHEAD
         foreseen = first + taken
         for place in range(first - lead, min(first + taken, last)):
-            _foresee_turns(world, kind, rows, seats, episodes, order, place, first, last, call.crew)
+            _foresee_turns(world, kind, rows, seats, episodes, wants, order, place, first, last, call.crew, walks)
             if place < first:
                 continue
             k = order[at(place)]
             episode = episodes[at(k)]
             # Who goes over to another crew within a tick may have a place in its order from before.
             over = episode.served == call.number and not call.alone
-            if episode.status != ACTIVE or episode.crew != call.crew or over:
+            if over or not _has_turn(episodes, wants, k, call.crew, walks):
                 episode.outcome = episode.status
                 continue
             algorithm = load(kind, rows, seats[at(k)])
-            counts = algorithm.counts[0]
-            total -= counts.expanded
-            learned -= counts.learning
             position = episode.position
             if not call.alone:
-                episode.trail_from = episode.moves  # nobody reads a fleet's diary: one page of one entry
-                episode.spent_from = episode.ticks
                 episode.wish = position
-            episode.outcome = _act(world, algorithm, trail, spent, episode, clock, call)
-            total += counts.expanded
-            learned += counts.learning
+            if walks:
+                wants[at(k)] = _walk(world, algorithm, episode, call) < 2
+                episode.outcome = episode.status
+            else:
+                counts = algorithm.counts[0]
+                total -= counts.expanded
+                learned -= counts.learning
+                episode.outcome = _act(world, algorithm, trail, spent, episode, clock, call)
+                total += counts.expanded
+                learned += counts.learning
             if not call.alone:
-                if not episode.deciding:  # else it goes on in this frame or in the next
+                if not episode.deciding and not walks:  # else it goes on in this frame or in the next
                     episode.served = call.number
+                    wants[at(k)] = episode.position == position and episode.wish == position
                 if episode.position != position:
                     moved[at(k)] = True
                     steps += 1
@@ -387,33 +431,78 @@ def run(view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent
 
 
 @inlined
-def _foresee_turns(world, kind, rows, seats, episodes, order, place, first, last, crew):
+def _has_turn(episodes, wants, k, crew, walks):
+    """Whether an agent is on its way, of this crew, and, if it is to walk on, has something to walk along."""
+    if walks and wants[at(k)]:
+        return False
+    return episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew
+
+
+@inlined
+def _foresee_turns(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, walks):
     """What agents hold lies in as many places as they have arrays: while one acts, those of the next ones are fetched.
 
     First where the arrays of one are, then the arrays; and, when its turn is near, what it will read in its tables.
     """
     if place + _ROWS_AHEAD < last:  # and not before the first
         k = order[at(place + _ROWS_AHEAD)]
-        foresee(episodes, k)
-        foresee_row(kind, rows, seats[at(k)])
+        if not (walks and wants[at(k)]):
+            foresee(episodes, k)
+            foresee_row(kind, rows, seats[at(k)])
     if first <= place + _ARRAYS_AHEAD < last:
         k = order[at(place + _ARRAYS_AHEAD)]
-        if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:  # else it may hold nothing
-            foresee_arrays(kind, rows, seats[at(k)])
-            foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, 5)
-    _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 4)
-    _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 3)
-    _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 2)
-    _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, 1)
+        if _has_turn(episodes, wants, k, crew, walks):  # else it may hold nothing
+            if walks:
+                foresee_first_arrays(kind, rows, seats[at(k)])
+            else:
+                foresee_arrays(kind, rows, seats[at(k)])
+            _foresee(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, 5, walks)
+    _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, 4, walks)
+    _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, 3, walks)
+    _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, 2, walks)
+    _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, 1, walks)
 
 
 @inlined
-def _foresee_turn(world, kind, rows, seats, episodes, order, place, first, last, crew, ahead):
-    """What the agent that is so far ahead will read in its tables. The last argument is a constant to the compiler."""
+def _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, ahead, walks):
+    """What the agent that is so far ahead will read in its tables. ``ahead`` is a constant to the compiler."""
     if first <= place + ahead < last:
         k = order[at(place + ahead)]
-        if episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew:
-            foresee_tables(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, ahead)
+        if _has_turn(episodes, wants, k, crew, walks):
+            _foresee(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, ahead, walks)
+
+
+@inlined
+def _foresee(algorithm, world, s, ahead, walks):
+    if walks:
+        foresee_steps(algorithm, world, s, ahead)
+    else:
+        foresee_tables(algorithm, world, s, ahead)
+
+
+@inlined
+def _walk(world, algorithm, episode, call):
+    """A tick without a turn: a step of what is planned, if there is one. Returns as ``walk_on``."""
+    if episode.deciding:
+        return 0  # it stands in the middle of a decision
+    s = episode.position
+    known = 2
+    if episode.pending == 0 or length(world, s, algorithm.route[algorithm.plan[0]]) < 0.0:
+        episode.pending = 0
+        known = walk_on(algorithm, world, s)
+        if known == 0:
+            return 0
+        episode.pending = 1
+    step = length(world, s, algorithm.route[algorithm.plan[0]])
+    if step < 0.0:
+        episode.status = ILLEGAL
+        return 0
+    episode.ticks += 1
+    if call.holds:
+        episode.wish = algorithm.route[algorithm.plan[0]]
+    else:
+        move(algorithm, episode, step)
+    return known
 
 
 @inlined
@@ -426,16 +515,17 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
     mark_tick(world, first_tick)
     last_tick = first_tick + call.ticks
     limit = min(episode.limit, call.share * episode.weight)
+    # Nobody reads a fleet's diary: it is one page of one entry.
+    trail_from = episode.trail_from if call.alone else episode.moves
+    spent_from = episode.spent_from if call.alone else first_tick
+    moves_per_decision = episode.moves_per_decision if call.alone else 1
     look_at = first_tick + min(_TICKS, stride(clock))
     look_after = counts.expanded + stride(clock)
     # After each tick it gives way to whoever waits to edit the world; the caller then calls again.
     while (
         episode.status == ACTIVE and episode.ticks < last_tick and (episode.ticks == first_tick or not waiting(world))
     ):
-        if (
-            episode.moves + 1 - episode.trail_from >= trail.shape[0]
-            or episode.ticks - episode.spent_from >= spent.shape[0]
-        ):
+        if episode.moves + 1 - trail_from >= trail.shape[0] or episode.ticks - spent_from >= spent.shape[0]:
             return GROW_DIARY
         if episode.ticks > first_tick and (episode.ticks >= look_at or counts.expanded >= look_after):
             look_at = episode.ticks + min(_TICKS, stride(clock))
@@ -445,29 +535,34 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
         s = episode.position
         stepped_back = counts.back_moves
         step = length(world, s, route[plan[0]]) if episode.pending > 0 else -1.0
-        if not episode.deciding:
+        deadline = call.deadline
+        spent_before = counts.expanded - counts.learning
+        if episode.deciding:
+            deadline = episode.deadline
+            spent_before = episode.spent_before
+        else:
             episode.deciding = limit
-            episode.spent_before = counts.expanded - counts.learning
-            episode.deadline = now_ns(clock) + episode.time_limit if episode.time_limit > 0 else call.deadline
+            if call.alone and episode.time_limit > 0:
+                deadline = now_ns(clock) + episode.time_limit
         if step < 0.0:
             # Nothing is committed, or what was committed has become impossible.
             episode.pending = 0
-            left = episode.deciding - (counts.expanded - counts.learning - episode.spent_before)
-            ready = decide(algorithm, world, s, Tick(left, episode.deadline, clock))
-            if ready == NEEDS_ROOM:
-                return GROW_ALGORITHM
-            if ready == NOT_YET:
-                return PAUSED
+            left = episode.deciding - (counts.expanded - counts.learning - spent_before)
+            ready = decide(algorithm, world, s, Tick(left, deadline, clock))
+            if ready <= NEEDS_ROOM:  # or NOT_YET
+                episode.deadline = deadline
+                episode.spent_before = spent_before
+                return GROW_ALGORITHM if ready == NEEDS_ROOM else PAUSED
             if ready == NO_WAY:
                 episode.status = UNREACHABLE
-            episode.pending = min(max(ready, 0), episode.moves_per_decision)
+            episode.pending = min(max(ready, 0), moves_per_decision)
             if episode.pending > 0:
                 step = length(world, s, route[plan[0]])
                 if step < 0.0:
                     episode.status = ILLEGAL
         episode.peak = max(episode.peak, counts.states)
-        tick_spent = counts.expanded - counts.learning - episode.spent_before
-        spent[episode.ticks - episode.spent_from] = tick_spent
+        tick_spent = counts.expanded - counts.learning - spent_before
+        spent[episode.ticks - spent_from] = tick_spent
         episode.ticks += 1
         mark_tick(world, episode.ticks)
         if tick_spent > episode.deciding:
@@ -483,7 +578,9 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
             break
         move(algorithm, episode, step)
         tell(world, BACK if counts.back_moves > stepped_back else MOVED, episode.position, s, -1, -1)
-        trail[episode.moves - episode.trail_from] = episode.position
+        trail[episode.moves - trail_from] = episode.position
+        if call.alone and episode.moves >= episode.move_limit and episode.status == ACTIVE:
+            episode.status = MOVE_LIMIT
     return episode.status
 
 
@@ -499,7 +596,7 @@ def runner(view_kind: Kind, kind: Kind) -> Callable[..., None]:
     """``run`` for worlds and algorithms of these kinds."""
     records = new_record(EPISODE), new_record(FRAME)
     order = diary = (_NUMBERS, _NUMBERS)
-    points = (_SHELF, _MOVED, _NUMBERS)
+    points = (_SHELF, _MOVED, _MOVED, _NUMBERS)
     return entrance(run, view_kind, kind, *_ROWS, records[0], *order, *diary, *points, _NUMBERS, records[1])
 
 
@@ -551,6 +648,7 @@ class Alone:
             trail,
             spent,
             _SHELF,
+            _MOVED,
             _MOVED,
             _NUMBERS,
             clock,

@@ -25,6 +25,7 @@ from .instructions import (
     fetch_and_add,
     foresee,
     foresee_arrays,
+    foresee_first_arrays,
     foresee_row,
     give_way,
     let_go,
@@ -122,11 +123,12 @@ def _type_of_foresee(context: Any) -> Callable[..., Any]:
 @lower_builtin(foresee, types.Array, types.Integer)
 def _emit_foresee(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     # Of a long record what matters comes first.
-    size = min(context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype)), 3 * CACHE_LINE)
+    size = min(context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype)), 2 * CACHE_LINE)
     _emit_hints(builder, _begin_of_row(context, builder, signature.args, args), size)
     return context.get_dummy_value()
 
 
+@type_callable(foresee_first_arrays)
 @type_callable(foresee_row)
 def _type_of_foresee_row(context: Any) -> Callable[..., Any]:
     return lambda kind, rows, row: types.void
@@ -135,9 +137,21 @@ def _type_of_foresee_row(context: Any) -> Callable[..., Any]:
 @lower_builtin(foresee_row, types.TypeRef, types.Array, types.Integer)
 def _emit_foresee_row(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     kind = signature.args[0].instance_type
-    words = sum(1 + getattr(of, "ndim", 0) for of in _parts(kind))
+    size = 8 * sum(1 + getattr(of, "ndim", 0) for of in _parts(kind))
     begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
-    _emit_hints(builder, begin, 8 * words, _is_long(kind))
+    # Of a short one the lengths, which stand behind the words, are seldom read.
+    _emit_hints(builder, begin, size if _is_long(kind) else min(size, 8 * TOGETHER), _is_long(kind))
+    return context.get_dummy_value()
+
+
+@lower_builtin(foresee_first_arrays, types.TypeRef, types.Array, types.Integer)
+def _emit_foresee_first_arrays(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
+    first = list(_parts(signature.args[0].instance_type))[: CACHE_LINE // 8]
+    for (place, _), part in zip(_places(signature.args[0].instance_type), first, strict=False):
+        if isinstance(part, types.Array):
+            word = builder.load(builder.gep(begin, [ir.IntType(64)(place)]))
+            _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), 1, early=True)
     return context.get_dummy_value()
 
 

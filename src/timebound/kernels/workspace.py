@@ -33,7 +33,7 @@ __all__ = ["Pool", "Searchable", "Workspace", "book_of", "enlarged_at_front", "n
 _KEYS = 1 << 20  # of buckets to begin with; f up to 150,000 steps
 _EMPTY = 0, 0, -1, 0, 0  # an open list with nothing in it
 _LONGEST = 2048  # places for a path to begin with, where the states of the world cannot be counted
-_FEW_PLACES = 512  # for one of many agents
+_FEW_PLACES = 1024  # for one of many agents
 
 # Bytes that stay with a workspace in the pool: all these together, shared out among those that were made, but to each
 # at least so many.
@@ -119,7 +119,7 @@ class Workspace:
         if real_time:
             queue = (Part(_KEYS, np.uint32), Part(entries)) if world.buckets else (Part(entries), Part(entries))
             table = page_parts(n) if world.table == "linked" else ()
-            self._room = Room([*table, *queue, Part(_two_paths(n if table else 0))])
+            self._room = Room([*table, *queue, _two_paths(n if table else 0)])
             self._pool.made += 1
             self._returns = 0
             *arrays, one, other, self.paths = self._room.arrays
@@ -144,13 +144,13 @@ class Workspace:
         entries = () if world.buckets else (Part(max(4096, n)),) * 2
         if fleet is not None:
             self._store, self.shared = fleet, True
-            self.paths = zeros((2, _FEW_PLACES))
+            self.paths = zeros((2, _FEW_PLACES), np.int32)
             if entries:
                 self._room = Room(entries)
             fleet.join()
         else:
             most = pages_for_blocks(n, width) + (pages_for_buckets(n) if world.buckets else 0)
-            self._room = Room([*Store.parts(most), *entries, Part(_two_paths(n))])
+            self._room = Room([*Store.parts(most), *entries, _two_paths(n)])
             self._store, self.paths = Store(self._room), self._room.arrays[-1]
             self._pool.made += 1
             self._returns = 0
@@ -310,6 +310,6 @@ class Workspace:
         return each * states + (8 * int(queue.saved[4]) if isinstance(queue, BucketQueue) else 16 * int(queue.saved[1]))
 
 
-def _two_paths(states: int) -> tuple[int, int]:
-    """The shape of room for two paths. None has more states than the world; it may lie in either half of its row."""
-    return 2, 2 * (states + 1) if states else _LONGEST
+def _two_paths(states: int) -> Part:
+    """Room for two paths. None has more states than the world; it may lie in either half of its row."""
+    return Part((2, 2 * (states + 1) if states else _LONGEST), np.int32)

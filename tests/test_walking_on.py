@@ -1,0 +1,177 @@
+"""Who has no turn in a frame that is too small for all walks on along what it has planned."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import timebound as tb
+from timebound import fleet as fleet_module
+from timebound.kernels.loop import EPISODE
+from timebound.kernels.plain_records import by_attribute
+from timebound.kernels.turns import starters
+
+SPECS = ["tb-wa*", "tba*:steady=true", "tba*:shortcut=true", "tba*:acting=late", "rtb-wa*", "tb-gbfs"]
+
+
+def crowded(spec: str, seed: int, count: int = 40, each: int = 10, **options: Any) -> tuple[Any, np.ndarray]:
+    """A fleet with so few expansions for each that they take turns."""
+    world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=seed))
+    free = np.argwhere(world.free)
+    random = np.random.default_rng(seed)
+    starts = free[random.choice(len(free), count, replace=False)]
+    goals = free[random.choice(len(free), count, replace=False)]
+    fleet = tb.Fleet(world, spec, frame_expansions=each * count, **options)
+    return fleet, fleet.add(starts, goals)
+
+
+def tick(fleet: tb.Fleet) -> None:
+    """One that is looked at: legal moves, within the frame."""
+    before = fleet.positions.copy()
+    moved = fleet.tick()
+    after = fleet.positions
+    changed = (before != after).any(axis=1)
+    assert (changed <= fleet.moved).all()
+    assert moved == fleet.moved.sum()
+    assert fleet.stats.last_expansions <= fleet.frame_expansions
+    for one, other in zip(before[changed], after[changed], strict=True):
+        tb.validate(fleet.world, [tuple(one), tuple(other)])
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_few_have_turns_and_nearly_all_move(spec: str) -> None:
+    """Late acting walks once the whole way is known; all others from the first tick on."""
+    fleet, ids = crowded(spec, 3)
+    on_way = served = 0
+    for _ in range(20):
+        on_way += fleet.active
+        tick(fleet)
+        served += fleet.stats.served
+    assert served < 0.8 * on_way
+    assert "late" in spec or fleet.stats.moves > 0.9 * on_way
+    while fleet.active and fleet.stats.ticks < 3000:
+        tick(fleet)
+    assert (fleet.statuses[ids] == 1).all()
+
+
+@pytest.mark.compiled
+def test_they_walk_as_well_as_if_each_planned_a_little() -> None:
+    turns, ids = crowded("tb-wa*:weight=3", 5, 60)
+    little, _ = crowded("tb-wa*:weight=3", 5, 60, budget=10)
+    for fleet in (turns, little):
+        while fleet.active:
+            tick(fleet)
+    assert turns.costs[ids].sum() < 1.1 * little.costs[ids].sum()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("collisions", [False, True])
+def test_what_happens_while_they_walk(spec: str, collisions: bool) -> None:
+    """Walls are built in front of them and taken away, goals move, units are put elsewhere and come and go."""
+    fleet, ids = crowded(spec, 7, collisions=collisions)
+    world, random = fleet.world, np.random.default_rng(7)
+    twin: Any = None
+    for number in range(120):
+        free = np.argwhere(world.free)
+        if number % 7 == 0:
+            taken = {tuple(point) for point in fleet.positions[ids].tolist()}
+            cells = [
+                tuple(cell) for cell in free[random.integers(len(free), size=20)].tolist() if tuple(cell) not in taken
+            ]
+            world.block(cells)
+        elif number % 7 == 3:
+            world.unblock(cells)
+        elif number % 7 == 5:
+            fleet.send(ids[random.integers(len(ids), size=1)], free[random.integers(len(free))])
+        elif number % 11 == 0:
+            inside = {tuple(point) for point in fleet.positions[ids].tolist()}
+            spot = next(tuple(cell) for cell in random.permutation(free).tolist() if tuple(cell) not in inside)
+            fleet.place(ids[random.integers(len(ids), size=1)], [spot])
+        tick(fleet)
+        if collisions:
+            assert len(np.unique(fleet.positions[ids], axis=0)) == len(ids)
+        if number == 63:
+            twin = pickle.loads(pickle.dumps(fleet))
+        elif number in (64, 65):
+            twin.tick()  # no edits and no orders in between
+            assert (twin.positions == fleet.positions).all()
+            assert (twin.costs == fleet.costs).all()
+
+
+@pytest.mark.parametrize("spec", ["tb-wa*", "tba*"])
+def test_threads_walk_alike(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet_module, "_SHORT", -1.0)
+    fleets = [crowded(spec, 9, threads=threads)[0] for threads in (1, 2)]
+    for _ in range(80):
+        for fleet in fleets:
+            tick(fleet)
+        assert (fleets[0].positions == fleets[1].positions).all()
+        assert fleets[0].stats.last_expansions == fleets[1].stats.last_expansions
+
+
+def test_a_wall_in_front_of_a_walker_stops_it_until_its_turn() -> None:
+    """It plans anew when that comes, and does not try to walk through before."""
+    world = tb.Grid(np.ones((3, 60), bool))
+    fleet = tb.Fleet(world, "tb-wa*:weight=3", frame_expansions=60)
+    ids = fleet.add([(1, 0)] * 10, (1, 59))
+    for _ in range(12):
+        tick(fleet)
+    world.block((1, 30))
+    world.block((0, 31))
+    while fleet.active:
+        tick(fleet)
+    assert (fleet.statuses[ids] == 1).all()
+    world.block([(0, 5), (1, 5), (2, 5)])
+    fleet.send(ids, (1, 0))
+    while fleet.active:
+        tick(fleet)
+    assert (fleet.statuses[ids] == 2).all()
+
+
+@pytest.mark.parametrize("milliseconds", [0.02, 0.2])
+def test_a_frame_of_milliseconds_that_is_too_small(milliseconds: float) -> None:
+    """Nobody is forgotten, however little there is time for."""
+    world = tb.Grid(tb.generate.rooms((30, 30), room=6, seed=2))
+    free = np.argwhere(world.free)
+    fleet = tb.Fleet(world, "tb-wa*:weight=3", frame_ms=milliseconds)
+    ids = fleet.add(free[:150], free[-1])
+    while fleet.active and fleet.stats.ticks < 20_000:
+        fleet.tick()
+    assert (fleet.statuses[ids] == 1).all()
+
+
+@pytest.mark.once
+@given(data=st.data())
+@settings(max_examples=80)
+def test_who_is_first_as_counted_by_hand(data: st.DataObject) -> None:
+    """``starters`` against the obvious: shares of what there is, in the order of places from where it begins."""
+    count, limit = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 60))
+    episodes: Any = by_attribute(np.zeros(12, EPISODE))
+    random = np.random.default_rng(data.draw(st.integers(0, 1 << 30)))
+    for name, of in (("status", [0, 0, 0, 1]), ("crew", [2, 2, 2, 3]), ("served", [4, 4, 5]), ("weight", [1, 1, 3])):
+        episodes[name] = random.choice(of, 12)
+    wants, order = random.random(12) < 0.7, random.permutation(12)
+    room, least, most = (data.draw(st.integers(*ends)) for ends in ((0, 200), (1, 8), (8, 40)))
+    begin = data.draw(st.integers(0, count - 1))
+    there = (episodes["status"] == 0) & (episodes["crew"] == 2) & (episodes["served"] != 5)
+    around = [k for k in np.roll(order[:count], -begin).tolist() if wants[k] and there[k]]
+    weights = sum(int(episodes["weight"][k]) for k in around)
+    share = min(max(room // weights, least), most) if weights else 0
+    chosen, left = [], room
+    for k in around:
+        needs = min(share * int(episodes["weight"][k]), limit)
+        if needs <= left:
+            left -= needs
+            chosen.append(k)
+    found = np.zeros(15, np.int64)
+    starters(episodes, order, wants, begin, count, 2, 5, least, most, limit, room, found)
+    assert found[1:3].tolist() == [share, len(chosen)]
+    assert found[3 : 3 + len(chosen)].tolist() == chosen
+    if len(chosen) < len(around):
+        first = next(k for k in around if k not in chosen)
+        assert order[found[0]] == first, "the first the next time"
