@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import errno
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -89,6 +91,48 @@ def test_helpers_may_print_and_raise(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert capsys.readouterr().out.split() == ["deep", "3", "deep", "4"]
         with pytest.raises(ValueError, match="too large"):
             space["talk"](6)
+
+
+LATE = """
+from typing import NamedTuple
+from timebound.errors import Error
+from timebound.kernels.jit import generic, kernel, on_compile
+
+class State(NamedTuple):
+    x: int
+
+@generic
+def question(state): ...
+
+question.otherwise(lambda state: -state.x)
+
+@kernel
+def ask(state):
+    return question(state)
+"""
+ASKING = """
+import late
+compiled = []
+late.on_compile(compiled.append)
+print(late.ask(late.State(3)), compiled)
+try:
+    late.question.on(late.State)(lambda state: 0)
+except late.Error as problem:
+    print(problem)
+print(late.ask(late.State(3)))
+"""
+
+
+def test_a_text_that_comes_too_late_for_what_is_found(tmp_path: Path) -> None:
+    """It is refused as where the code was compiled: that would go on to answer as before, without a word."""
+    (tmp_path / "late.py").write_text(LATE)
+    found = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": found, "XDG_CACHE_HOME": str(tmp_path / "home")}
+    for compiled in (["ask"], []):
+        done = subprocess.run([sys.executable, "-c", ASKING], env=environment, capture_output=True, text=True)
+        first, refused, last = done.stdout.splitlines()
+        assert (first, last) == (f"-3 {compiled}", "-3"), done.stderr
+        assert refused.startswith("question was compiled for State before it had a text")
 
 
 def kept(folder: Path) -> dict[str, bytes]:

@@ -43,7 +43,7 @@ from .instructions import (
 )
 from .notice import on_compile
 from .sources import is_covered, sources_digest
-from .texts import likenesses, looks_like, remember_text
+from .texts import likenesses, looks_like, passed_over, remember_text
 
 
 def _is_on() -> bool:
@@ -123,7 +123,8 @@ def generic(function: F) -> F:
     texts: dict[type, Callable[..., Any]] = {}
     rest: list[Callable[..., Any]] = []  # the text for all other types, if there is one
     helpers: dict[type | None, Any] = {}  # the same compiled; that of ``rest`` by the name None
-    passed_over: set[type] = set()  # types that it was compiled for
+    without: set[type] = set()  # types that it was compiled for while they had none
+    passed_over[f"{function.__module__}.{function.__qualname__}"] = without
     ours = is_covered(function.__code__.co_filename)
 
     found: dict[type, Callable[..., Any]] = {}  # what plain Python has called before
@@ -146,7 +147,7 @@ def generic(function: F) -> F:
                         f"{function.__name__} has a text for {name} already; "
                         "to change it, define the NamedTuple anew as well"
                     )
-                if kind in passed_over:
+                if kind in without:
                     raise Error(
                         f"{function.__name__} was compiled for {name} before it had a text; "
                         "register the text before the first agent is made"
@@ -172,5 +173,5 @@ def generic(function: F) -> F:
     dispatch.knows = lambda kind: likenesses.get(kind, kind) in texts or kind in texts
     dispatch.otherwise = otherwise
     if COMPILED:
-        choice(dispatch, helpers, passed_over, likenesses)
+        choice(dispatch, helpers, without, likenesses)
     return dispatch  # type: ignore[return-value]

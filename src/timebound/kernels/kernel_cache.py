@@ -23,7 +23,14 @@ from ..atomic import in_turn
 from . import shipping
 from .notice import tell_of
 from .sources import Origin, is_covered, is_our_type, origin_of_function
-from .texts import can_be_kept, likenesses, origin_of, texts_from_elsewhere
+from .texts import (
+    can_be_kept,
+    likenesses,
+    origin_of,
+    recall_passed_over,
+    texts_from_elsewhere,
+    who_is_passed_over,
+)
 
 for _owner, _names in (
     (types, ("BaseNamedTuple", "BaseTuple", "TypeRef")),
@@ -160,14 +167,17 @@ class PackageCache(FunctionCache):
         stamps: dict[str, bytes] = {}
         for origin in origins:
             stamps |= origin.stamps_now()
-        folders = [locator.get_cache_path(), *_passed_over(file, locator)]
+        folders = [locator.get_cache_path(), *_earlier_folders(file, locator)]
         return [Files(folder, name, (shipping.DIGEST, sorted(stamps.items()))) for folder in folders]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         for data in self._found(sig, target_context):
             if data is not None:
+                *reduced, passed_over = data
                 with suppress(Exception):  # compiled by a Numba that is built otherwise, under the same version
-                    return self._impl.rebuild(target_context, data)
+                    code = self._impl.rebuild(target_context, tuple(reduced))
+                    recall_passed_over(passed_over, _named_tuples(getattr(sig, "args", sig)))
+                    return code
         tell_of(self._words)
         return None
 
@@ -186,7 +196,9 @@ class PackageCache(FunctionCache):
         files = self._files(sig)
         if files and self._impl.check_cachable(data):
             with suppress(OSError):  # a full disk, or a folder that cannot be written any more
-                files[0].save(self._index_key(sig, data.codegen), self._impl.reduce(data))
+                # With what nobody may register a text for once this code is in use, whoever has compiled it.
+                passed_over = who_is_passed_over(_named_tuples(getattr(sig, "args", sig)))
+                files[0].save(self._index_key(sig, data.codegen), (*self._impl.reduce(data), passed_over))
 
 
 @cache
@@ -195,7 +207,7 @@ def _locator(function: Callable[..., Any], file: str) -> Any:
     return next(filter(None, (one.from_function(function, file) for one in _Impl._locator_classes)), None)
 
 
-def _passed_over(file: str, locator: Any) -> list[str]:
+def _earlier_folders(file: str, locator: Any) -> list[str]:
     """Folders that come before the locator's, and cannot be written: what was compiled there before can be read."""
     folders = [_beside(file)] if os.path.isfile(file) else []
     if config.CACHE_DIR:

@@ -8,7 +8,17 @@ from typing import Any
 
 from .sources import Origin, is_covered, is_found, is_our_type, origin_of_function, origin_of_type
 
-__all__ = ["can_be_kept", "likenesses", "looks_like", "origin_of", "remember_text", "texts_from_elsewhere"]
+__all__ = [
+    "can_be_kept",
+    "likenesses",
+    "looks_like",
+    "origin_of",
+    "passed_over",
+    "recall_passed_over",
+    "remember_text",
+    "texts_from_elsewhere",
+    "who_is_passed_over",
+]
 
 # NamedTuples that have all the fields of another: they answer every question as that does, unless they have a text.
 likenesses: dict[type, type] = {}
@@ -17,6 +27,35 @@ likenesses: dict[type, type] = {}
 def looks_like(kind: type, other: type) -> None:
     """Let ``kind``, which has the fields of ``other`` and some more, have all its texts, now and later, of any name."""
     likenesses[kind] = other
+
+
+# By the full name of a ``generic`` name, the types that it was compiled for while they had no text of their own.
+passed_over: dict[str, set[type]] = {}
+
+
+def _with_likes(kinds: set[type]) -> set[type]:
+    return kinds | {likenesses[kind] for kind in kinds if kind in likenesses}
+
+
+def _in_full(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def who_is_passed_over(kinds: set[type]) -> list[tuple[str, str]]:
+    """Which generic names have been compiled without texts for which of these types, or of those they look like.
+
+    Some may have been for other kernels that take such types as well.
+    """
+    kinds = _with_likes(kinds)
+    return sorted((name, _in_full(kind)) for name, types in passed_over.items() for kind in types & kinds)
+
+
+def recall_passed_over(names: list[tuple[str, str]], kinds: set[type]) -> None:
+    """Code that was ``names`` of ``who_is_passed_over`` is back from the disk: a text would come too late for it."""
+    found = {_in_full(kind): kind for kind in _with_likes(kinds)}
+    for name, kind in names:
+        if name in passed_over and kind in found:
+            passed_over[name].add(found[kind])
 
 
 # What was registered with ``generic`` from elsewhere, by type: where it comes from, and whether for a name of ours.
