@@ -20,6 +20,7 @@ from naive.worlds import NaiveGraph, NaiveGrid, NaivePuzzle
 from timebound import episode
 from timebound.algorithms import parse_spec
 from timebound.errors import MapError
+from timebound.fleet import _TURN
 
 COMPILED = not numba.config.DISABLE_JIT
 
@@ -195,3 +196,25 @@ def bounded(name: str, world: Any, start: Any, goal: Any, *, optimal: Any = None
     result = agent.result(optimal)
     assert "move_limit" in options or result.status != "move-limit", f"{name} has not arrived after {MOST_MOVES} moves"
     return result
+
+
+def longest_wait(frame: int, limit: int, agents: list[tuple[int, int, bool]]) -> int:
+    """The bound that ``Fleet`` promises: in how many frames of expansions everybody has a turn.
+
+    Of each agent: its shares of the frame, what its algorithm asks for at least, and whether it can walk on.
+    """
+    total = sum(weight for weight, _, _ in agents)
+    walkers = [weight for weight, _, walks in agents if walks]
+    walking = walkers and frame // total < min(32, limit)
+    turn = min(_TURN, frame * sum(walkers) // total // 2 // max(walkers)) if walking else 0
+    needs = [min(limit, w * max(least, frame // total, turn if walks else 0)) for w, least, walks in agents]
+    if not walking:
+        most = max(needs)
+        return math.ceil(total * most / max(most, frame - most + 1))
+    # Who stands still without a turn has it first, if its part is enough. Half of the rest may be for those who have
+    # nothing to walk along.
+    still = sum(need for need, (_, _, walks) in zip(needs, agents, strict=True) if not walks)
+    if still <= frame * (total - sum(walkers)) // total:
+        frame, total = frame - still, sum(walkers)
+        needs = [need for need, (_, _, walks) in zip(needs, agents, strict=True) if walks]
+    return math.ceil(total * max(needs) / max(*needs, (frame + 1) // 2 - max(needs) + 1))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timebound as tb
-from timebound import fleet as fleet_module
+from helpers import longest_wait
 from timebound.crews import Crew, Herd
 from timebound.fleet import Fleet
 
@@ -61,30 +61,10 @@ class Play:
         self.uses = np.ones(count)
         self.hungry = 0.0  # how often an agent has nothing left to walk along
         self.spent = 0
-        total = sum(weights)
         self.walked = np.zeros(count, bool)
-        walkers = sum(w for n, w in zip(crew_of, weights, strict=True) if self.roster.crews[n].walks)
-        walking = walkers and self.frame // total < min(32, limit)
-        part = self.frame * walkers // total if walking else self.frame
-        turn = 0
-        if walking:
-            heaviest = max(w for n, w in zip(crew_of, weights, strict=True) if self.roster.crews[n].walks)
-            turn = min(fleet_module._TURN, part // 2 // heaviest)
-        needs = [
-            min(limit, w * max(crew.least, self.frame // total, turn if crew.walks else 0))
-            for crew, w in ((self.roster.crews[n], w) for n, w in zip(crew_of, weights, strict=True))
-        ]
-        most = max(needs)
-        self.bound = math.ceil(total * most / max(most, self.frame - most + 1))
-        if walking:
-            # Who stands still without a turn has it first, if its part is enough. Half of the rest may be for those who
-            # have nothing to walk along.
-            still = sum(need for need, n in zip(needs, crew_of, strict=True) if not self.roster.crews[n].walks)
-            room = self.frame
-            if still <= self.frame * (total - walkers) // total:
-                room, total = room - still, walkers
-                most = max(need for need, n in zip(needs, crew_of, strict=True) if self.roster.crews[n].walks)
-            self.bound = math.ceil(total * most / max(most, (room + 1) // 2 - most + 1))
+        crews = [self.roster.crews[n] for n in crew_of]
+        kinds = [(weight, crew.least, crew.walks) for weight, crew in zip(weights, crews, strict=True)]
+        self.bound = longest_wait(self.frame, limit, kinds)
         self.fleet._act = self.act  # type: ignore[method-assign]
 
     def act(self, crew: Crew, order: np.ndarray, first: int, last: int, share: int, deadline: int) -> int:
