@@ -1,10 +1,13 @@
 """Fleets: what a tick over many agents costs, as ratios within one run; and a few games beside what is done today.
 
-``python benchmarks/fleet.py [part ...]``, of: ticks, lookahead, million, frame, game, queue. Run it on a quiet machine.
+``python benchmarks/fleet.py [part ...]``, of: ticks, turns, lookahead, million, frame, game, queue. Run it on a quiet
+machine; but ``turns`` counts, and is the same on any.
 
 * ticks: a tick over n agents against n times the bare kernel's move, and two threads against one; tb-wa* as a fleet
   has it, which lets agents plan in turns and walk on in between, and with as little for each in every tick;
-* lookahead: the same for tb-wa* by how much it expands per move, up to what its paper allows on such maps;
+* turns: where a frame is too small for all, how good the walks are of those who plan in turns and walk on in between,
+  beside as little planning for each in every tick;
+* lookahead: what a tick costs for tb-wa* by how much it expands per move, up to what its paper allows on such maps;
 * million: 10,000 agents of kNN LRTA* on 4096 x 4096, and how many fit a frame of 1 ms;
 * frame: tb-wa* under 1 ms: late ticks, quality against the frame, memory;
 * game: 200 monsters in a dungeon, whose player moves every third frame;
@@ -120,6 +123,35 @@ def ticks(folder: Path, say: Say) -> list[dict[str, Any]]:
                     "ratio": one / bare, "two_threads_ns": two, "speed_up": one / two,
                 }
             )  # fmt: skip
+    return rows
+
+
+def turns(folder: Path, say: Say) -> list[dict[str, Any]]:
+    """Ways and arrivals against the optimum where a frame is too small for all: in turns, or each in every tick."""
+    name, world, _ = world_and_problems(1)
+    starts, goals = pairs(world, 300, cost=(100, 1500))
+    optima = np.array([tb.solve(world, s, g).cost for s, g in zip(starts, goals, strict=True)])
+    rows = []
+    for spec in ("tb-wa*:weight=3", "tba*"):
+        for share in (10, 25):
+            for planned, most in (("as it is", None), ("each in every tick", share)):
+                say(f"{spec}, {share} expansions, {planned}")
+                fleet = tb.Fleet(world, spec, frame_expansions=share * len(optima), budget=most)
+                ids = fleet.add(starts, goals)
+                arrived = np.zeros(len(ids))
+                while fleet.active and fleet.stats.ticks < 30_000:
+                    fleet.tick()
+                    arrived[(fleet.statuses[ids] == 1) & (arrived == 0)] = fleet.stats.ticks
+                there = arrived > 0
+                costs = fleet.costs[ids] / optima
+                rows.append(
+                    {
+                        "map": name, "spec": spec, "expansions": share, "plans": planned,
+                        "arrived_percent": 100 * float(there.mean()),
+                        "ticks": float(np.mean(arrived[there] / optima[there])),
+                        "cost": float(costs[there].mean()), "median_cost": float(np.median(costs[there])),
+                    }
+                )  # fmt: skip
     return rows
 
 
@@ -328,7 +360,10 @@ def queue(folder: Path, say: Say) -> list[dict[str, Any]]:
     return rows
 
 
-PARTS = {"ticks": ticks, "lookahead": lookahead, "million": million, "frame": frame, "game": game, "queue": queue}
+PARTS = {
+    "ticks": ticks, "turns": turns, "lookahead": lookahead, "million": million, "frame": frame, "game": game,
+    "queue": queue,
+}  # fmt: skip
 
 
 def show(rows: list[dict[str, Any]]) -> str:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,35 @@ def test_nobody_starves_and_the_frame_is_kept(
         stats = fleet.stats
         assert stats.last_expansions <= frame
         assert stats.waited.max() <= bound
+
+
+def test_who_asks_for_room_at_the_end_of_a_frame_has_it_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However late it always is: who asked, and had none, has it by and by, and goes on."""
+    world = rooms()
+    starts, goals = pairs(world, 12)
+    fleet = tb.Fleet(world, "lrta*", frame_ms=1.0)
+    ids = fleet.add(starts, goals)
+    late = SimpleNamespace(perf_counter_ns=lambda: 1 << 62)
+    monkeypatch.setattr(roster_module, "time", late)
+    asked = 0
+    while fleet.active and fleet.stats.ticks < 20_000:
+        fleet.tick()
+        asked += len(fleet._roster.lacking)
+    assert (fleet.statuses[ids] == 1).all()
+    assert asked
+    assert not fleet._roster.lacking
+
+
+@pytest.mark.parametrize("spec", ["lrta*", "tb-wa*"])
+def test_with_collisions_too_who_has_no_turn_stands(spec: str) -> None:
+    """Unless it is pushed, or knows where it goes next."""
+    fleet = tb.Fleet(tb.Grid(np.ones((40, 40), bool)), spec, frame_expansions=1, collisions=True)
+    ids = fleet.add([(0, 0), (0, 20), (20, 0), (39, 39)], [(0, 9), (9, 20), (20, 9), (30, 39)])
+    assert fleet.tick() == 1
+    assert fleet.moved[ids].tolist() == [True, False, False, False]
+    while fleet.active:
+        fleet.tick()
+    assert fleet.costs[ids].tolist() == [9, 9, 9, 9]
 
 
 @pytest.mark.parametrize("frame", [1, 3, 50])

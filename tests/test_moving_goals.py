@@ -638,3 +638,19 @@ def test_in_the_middle_of_a_tick(name: str) -> None:
         assert agent.run().status == "reached"
         result = agent.result()
         assert result.expansions_per_move.sum() == result.expansions - result.learning_expansions
+
+
+@pytest.mark.parametrize("spec", ["tb-wa*", "tb-gbfs", "tba*", "rtb-wa*"])
+@pytest.mark.parametrize("expansions", [7, 9, 12])
+def test_who_was_on_its_goal_finds_it_again(spec: str, expansions: int) -> None:
+    """Put there, or pushed, and put elsewhere: the goal is then a leaf of the tree that the search has not come to."""
+    world = tb.Grid(np.ones((1, 30), bool))
+    fleet = tb.Fleet(world, spec, frame_expansions=expansions)
+    ids = fleet.add([(0, 0)], (0, 10))
+    fleet.tick()
+    fleet.place(ids, [(0, 10)])
+    assert fleet.status(ids[0]) == "reached"
+    fleet.place(ids, [(0, 5)])
+    while fleet.active:
+        fleet.tick()
+    assert fleet.status(ids[0]) == "reached"

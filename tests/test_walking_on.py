@@ -14,6 +14,7 @@ import timebound as tb
 from timebound import fleet as fleet_module
 from timebound.kernels.loop import EPISODE
 from timebound.kernels.plain_records import by_attribute
+from timebound.kernels.tables import state_of
 from timebound.kernels.turns import starters
 
 SPECS = ["tb-wa*", "tba*:steady=true", "tba*:shortcut=true", "tba*:acting=late", "rtb-wa*", "tb-gbfs"]
@@ -101,6 +102,33 @@ def test_what_happens_while_they_walk(spec: str, collisions: bool) -> None:
             twin.tick()  # no edits and no orders in between
             assert (twin.positions == fleet.positions).all()
             assert (twin.costs == fleet.costs).all()
+
+
+def has_path(fleet: tb.Fleet, agent: int) -> bool:
+    """Whether there is more of a path than where the agent stands, so that it can go along it or back to it."""
+    planner = fleet._roster.planners[agent]
+    if planner is None:
+        return False
+    state, row = planner.state, int(planner.state.follow["active"][0])
+    if not state.follow["begun"][0] or state.fronts[row] == state.ends[row]:
+        return False
+    end = int(state_of(state.table, np.int64(state.paths[row, state.ends[row] - 1])))
+    return end != fleet._roster.episodes["position"][agent]
+
+
+@pytest.mark.parametrize("spec", ["tb-wa*", "tb-gbfs"])
+def test_who_stands_has_nothing_to_walk_along(spec: str) -> None:
+    """Neither at the root of its tree, though it came there by stepping back and its path begins there."""
+    stood = 0
+    for seed in range(3):
+        fleet, ids = crowded(spec, seed, 60)
+        for _ in range(40):
+            known = [has_path(fleet, k) for k in ids]
+            tick(fleet)
+            stands = (fleet.statuses[ids] == 0) & ~fleet.moved[ids] & (fleet.stats.waited[ids] > 0)
+            assert not (stands & known).any()
+            stood += np.count_nonzero(stands)
+    assert stood, "some have nothing"
 
 
 @pytest.mark.parametrize("spec", ["tb-wa*", "tba*"])

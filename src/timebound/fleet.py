@@ -117,10 +117,10 @@ class Fleet(Savable):
 
     Agents of the time-bounded family, such as ``tb-wa*``, need not stand still between turns: they walk on along
     what they have planned. So they take turns as soon as there are less than 32 expansions for each: turns of 128
-    (or half of the frame), for a turn pays that is long enough. Who has nothing to walk along is served first; as
-    much as half of a frame may go to that, so F is then the larger of u and E / 2 - u + 1. Agents beside them that
-    cannot walk on have what they need before, if it is within their part of the frame; then W and E are those of
-    the others.
+    for each share, for a turn pays that is long enough; or less, so that nobody's is more than half of their part
+    of the frame. Who has nothing to walk along is served first; as much as half of a frame may go to that, so F is
+    then the larger of u and E / 2 - u + 1. Agents beside them that cannot walk on have what they need before, if it
+    is within their part of the frame; then W and E are those of the others.
 
     With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
     ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.
@@ -617,6 +617,11 @@ class Fleet(Savable):
         allowed = frame_ms * 1e6 - min(self._ordering, _ORDERS * frame_ms * 1e6)
         deadline = began + max(1, round(allowed - self._margin))
         self._ordering = 0
+        if roster.lacking:
+            with undisturbed():
+                given = roster.make_room(began + int(_CHORES * 1e6 * frame_ms), faults)
+            roster.noted_book[0] = 0
+            total += self._attend_to_all(int(self._share), deadline, faults, given)
         everyone = True
         walkers = [crew for crew in crews if crew.walks] if self._share <= _SLICE else []
         for crew in crews:
@@ -647,22 +652,24 @@ class Fleet(Savable):
         spent = self._act(crew, crew.order, first, last, share, deadline)
         return spent + self._attend_to_all(share, deadline, faults) if self._roster.noted_book[0] else spent
 
-    def _attend_to_all(self, share: int, deadline: int, faults: list[Exception]) -> int:
-        """Attend to what agents have asked for, until nobody does. Returns what they have expanded meanwhile."""
-        roster = self._roster
+    def _attend_to_all(self, share: int, deadline: int, faults: list[Exception], ready: Sequence[int] = ()) -> int:
+        """Attend to what agents have asked for, until nobody does. Returns what they have expanded meanwhile.
+
+        Those who are ``ready`` have it already, and go on first.
+        """
+        roster, again = self._roster, list(ready)
         spent, turn = 0, self._turn_book[_NEXT]
         while True:
             with undisturbed():
-                again = roster.attend(faults, deadline)
-            if not again:
-                break
-            if deadline and time.perf_counter_ns() > deadline:
-                break  # they stand in the middle of a decision, and go on in the next frame
+                again += roster.attend(faults, deadline)
+            if not again or (deadline and time.perf_counter_ns() > deadline):
+                break  # or they stand in the middle of a decision, and go on in the next frame
             # What they want may have made them members of another crew.
-            for one in {id(roster.crew_of[k]): roster.crew_of[k] for k in again}.values():
-                mine = np.array([k for k in again if roster.crew_of[k] is one])
-                assert one is not None
-                spent += self._act(one, mine, 0, len(mine), share, deadline)
+            crew = roster.crew_of[again[0]]
+            assert crew is not None
+            mine = np.array([k for k in again if roster.crew_of[k] is crew])
+            again = [k for k in again if roster.crew_of[k] is not crew]
+            spent += self._act(crew, mine, 0, len(mine), share, deadline)
         self._turn_book[_NEXT] = turn
         return spent
 
@@ -703,13 +710,13 @@ class Fleet(Savable):
         roster = self._roster
         units, n = roster.units, roster.count
         assert units is not None
-        fields = {name: roster.episodes[name][:n] for name in ("position", "wish", "goal", "status", "crew")}
+        fields = {name: roster.episodes[name][:n] for name in ("position", "wish", "pending", "goal", "status", "crew")}
         units.position[:n] = np.where(fields["status"] == CANCELLED, -1, fields["position"])
         waking = roster.is_waking(np.s_[:n])
         walking = (fields["status"] == loop.ACTIVE) & ~waking
-        # Who has arrived would rather stay; who has no way, or nothing to plan with yet, is in nobody's way, and must
-        # not be first for ever.
-        units.wish[:n] = np.where(walking, fields["wish"], fields["position"])
+        # Who has arrived would rather stay, as does who has had no turn, and nothing to walk along; who has no way, or
+        # nothing to plan with yet, is in nobody's way, and must not be first for ever.
+        units.wish[:n] = np.where(walking & (fields["pending"] > 0), fields["wish"], fields["position"])
         units.goal[:n] = np.where((fields["status"] == loop.UNREACHABLE) | waking, -1, fields["goal"])
         units.role[:n] = np.where(walking, WALKING, PARKED)
         units.role[:n][fields["status"] == loop.MOVE_LIMIT] = FIXED

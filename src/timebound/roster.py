@@ -64,6 +64,7 @@ class Roster:
         self.herds: dict[int, Herd] = {}  # by the state of their goal
         self._herded = 0  # how many there have been
         self.holders: dict[int, Crew | Herd] = {}  # by their numbers
+        self.lacking: dict[int, None] = {}  # who asked for room when a frame was over, in this order
         self.wakes: deque[int] = deque()  # who is on its way again, and has nothing to plan with yet
         self.beds: deque[tuple[int, np.ndarray]] = deque()  # who began to rest in which tick
         self._neighbours = Neighbours()
@@ -339,7 +340,8 @@ class Roster:
     def attend(self, faults: list[Exception], deadline: int) -> list[int]:
         """Look at the agents that the loop has noted. Returns those that must go on in this tick.
 
-        After the deadline nobody gets room: who asks for it stands in the middle of a decision, and asks again.
+        After the deadline nobody gets room: who asks for it stands in the middle of a decision, and is first in the
+        next frame (``make_room``).
         """
         count = int(self.noted[0])
         if not count:
@@ -351,20 +353,12 @@ class Roster:
         for k in agents[~arrived].tolist():
             outcome = int(self.episodes["outcome"][k])
             if outcome in (loop.GROW_ALGORITHM, loop.PAUSED):
+                grows = outcome == loop.GROW_ALGORITHM
                 if deadline and time.perf_counter_ns() > deadline:
-                    continue
-                if outcome == loop.GROW_ALGORITHM:
-                    planner = self.planners[k]
-                    before = planner.state
-                    try:
-                        planner.enlarge()
-                    except MemoryError as problem:
-                        self.stop_for(k, problem, faults)
-                        continue
-                    finally:  # whatever went wrong: what the shelf says is where its arrays are
-                        if self.planners[k] is planner:
-                            self.renew(k, before)
-                again.append(k)
+                    if grows:
+                        self.lacking[k] = None
+                elif not grows or self._enlarge_for(k, faults):
+                    again.append(k)
                 continue
             if outcome == loop.UNREACHABLE:
                 self.proved[k] = self.world.changes.edited[0]
@@ -373,6 +367,35 @@ class Roster:
                 continue
             self.retire(k)
         return again
+
+    def _enlarge_for(self, k: int, faults: list[Exception]) -> bool:
+        """Give an agent the room that it asks for. False: there is none, and it was stopped."""
+        planner = self.planners[k]
+        before = planner.state
+        self.lacking.pop(k, None)
+        try:
+            planner.enlarge()
+        except MemoryError as problem:
+            self.stop_for(k, problem, faults)
+        finally:  # whatever went wrong: what the shelf says is where its arrays are
+            if self.planners[k] is planner:
+                self.renew(k, before)
+        return self.planners[k] is planner
+
+    def make_room(self, until: int, faults: list[Exception]) -> list[int]:
+        """Room for those for whom the last frames had no time: for as many as there is time now, but at least for one.
+
+        Returns who can go on.
+        """
+        given: list[int] = []
+        while self.lacking and not (given and _late(until)):
+            k = next(iter(self.lacking))
+            self.lacking.pop(k)
+            # It may have gone away or begun anew since.
+            asks = self.planners[k] is not None and self.episodes["deciding"][k] > 0
+            if asks and self.episodes["status"][k] == loop.ACTIVE and self._enlarge_for(k, faults):
+                given.append(k)
+        return given
 
     def mend(self, faults: list[Exception]) -> None:
         """Attend to those whom the last tick did not come to, for something was raised in it: Ctrl-C, perhaps."""

@@ -342,6 +342,7 @@ def _walk_on(agent, world, s):
     """Lines 21-25 alone: along the path in force, or back to it. At its end the agent waits for more of it."""
     follow = agent.follow[0]
     if follow.cutting == WALKING and agent.plan[0] < agent.plan[1]:
+        follow.at = s
         known = agent.plan[1] - agent.plan[0]
         return known if cost_between(world, s, agent.route[agent.plan[0]]) >= 0 else 0
     if not follow.begun or (follow.late and not follow.settled):
@@ -351,9 +352,11 @@ def _walk_on(agent, world, s):
     k = place_on_path(agent, here)
     if k < 0:
         at_end = agent.fronts[row] == agent.ends[row] or here == _path_end(agent)
-        if at_end or follow.late or here == agent.search[0].root or not lengthen_path(agent, world, here):
+        if at_end or follow.late or not lengthen_path(agent, world, here):
             return 0
         k = place_on_path(agent, here)
+        if k < 0 and here == agent.search[0].root:
+            return 0
     back = k < 0
     there = parent(world, agent.table, agent.search[0], here) if back else np.int64(agent.paths[row, k + 1])
     changed = follow.stale or follow.edits != edits(world)

@@ -140,6 +140,9 @@ def attach(world, table, queue, search, counts, above, s):
     slot = intern(table, s)
     write(table, slot, search.top - (g << G_SHIFT) + (number & DIRECTION_MASK), above)
     suspend(queue, leave(queue, cursor, slot) if search.sorting else push(queue, cursor, key, slot))
+    if s == search.goal:
+        search.goal_slot = slot
+        search.goal_f = f if search.g_weight != 0 else np.int64(0)
     return slot
 
 

@@ -49,11 +49,8 @@ def starters(episodes, order, wants, begin, count, crew, number, least, most, li
     weights = np.int64(0)
     for place in range(count):
         k = order[at(place)]
-        if wants[at(k)]:
-            if _needs(episodes[at(k)], crew, number, 1, limit) > 0:
-                weights += episodes[at(k)].weight
-            elif episodes[at(k)].crew == crew:
-                wants[at(k)] = False
+        if wants[at(k)] and _needs(episodes[at(k)], crew, number, 1, limit) > 0:
+            weights += episodes[at(k)].weight
     found = np.int64(0)
     left = np.int64(-1)  # the first that did not fit
     share = np.int64(0)
