@@ -478,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "bc4b2238880154bb"
+LAYOUT = "500d0287ca89d3a3"
 
 
 @pytest.mark.compiled
