@@ -20,7 +20,7 @@ from naive.worlds import NaiveGraph, NaiveGrid, NaivePuzzle
 from timebound import episode
 from timebound.algorithms import parse_spec
 from timebound.errors import MapError
-from timebound.fleet import _TURN
+from timebound.fleet import _FRAMES, _START, _TURN
 
 COMPILED = not numba.config.DISABLE_JIT
 
@@ -205,10 +205,14 @@ def longest_wait(frame: int, limit: int, agents: list[tuple[int, int, bool]]) ->
     """
     total = sum(weight for weight, _, _ in agents)
     walkers = [weight for weight, _, walks in agents if walks]
-    walking = walkers and frame // total < min(32, limit)
-    turn = min(_TURN, frame * sum(walkers) // total // 2 // max(walkers)) if walking else 0
-    needs = [min(limit, w * max(least, frame // total, turn if walks else 0)) for w, least, walks in agents]
-    if not walking:
+    share = frame // total
+    turn = 0
+    if walkers and share < min(32, limit):
+        turn = min(_TURN, max(_FRAMES * frame // total, _START), frame * sum(walkers) // total // 2 // max(walkers))
+        if turn <= max(min(limit, max(least, share)) for _, least, walks in agents if walks):
+            turn = 0  # turns are long enough
+    needs = [min(limit, w * max(least, share, turn if walks else 0)) for w, least, walks in agents]
+    if not turn:
         most = max(needs)
         return math.ceil(total * most / max(most, frame - most + 1))
     # Who stands still without a turn has it first, if its part is enough. Half of the rest may be for those who have

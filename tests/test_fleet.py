@@ -1270,7 +1270,7 @@ def test_who_ends_in_a_tick_that_is_interrupted_is_not_forgotten(shut: bool, mon
     fleet = tb.Fleet(world, "tb-wa*", frame_expansions=1000)
     fleet.add([(3, 0), (0, 0)], [(3, 7), (0, 7)])
     crew = next(iter(fleet._roster.crews.values()))
-    run, heard = crew.run, []
+    run, heard = crew.tick, []
 
     def interrupted(*told: Any) -> None:
         run(*told)
@@ -1278,7 +1278,7 @@ def test_who_ends_in_a_tick_that_is_interrupted_is_not_forgotten(shut: bool, mon
             heard.append(fleet._roster.number)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(crew, "run", interrupted)
+    monkeypatch.setattr(crew, "tick", interrupted)
     for _ in range(60):
         try:
             fleet.tick()

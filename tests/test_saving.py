@@ -478,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "500d0287ca89d3a3"
+LAYOUT = "8a67c4bd034b9281"
 
 
 @pytest.mark.compiled

@@ -25,7 +25,7 @@ class Stand(Crew):
     def __init__(self, number: int, least: int, walks: bool) -> None:
         self.__dict__.update(
             number=number, least=least, order=np.zeros(MOST, np.int64), members=0, active=0, resting=0, cursor=0,
-            weights=0, waiting=0, turns=0, share=least, walks=walks, start_share=0, _start=0, _chosen=np.zeros(0, int),
+            weights=0, waiting=0, turns=0, share=least, walks=walks, _start=0, _chosen=np.zeros(0, int),
         )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from timebound import fleet as fleet_module
 from timebound.kernels.loop import EPISODE
 from timebound.kernels.plain_records import by_attribute
 from timebound.kernels.tables import state_of
-from timebound.kernels.turns import starters
+from timebound.kernels.turns import in_need, starters
 
 SPECS = ["tb-wa*", "tba*:steady=true", "tba*:shortcut=true", "tba*:acting=late", "rtb-wa*", "tb-gbfs"]
 
@@ -184,22 +184,23 @@ def test_who_is_first_as_counted_by_hand(data: st.DataObject) -> None:
     for name, of in (("status", [0, 0, 0, 1]), ("crew", [2, 2, 2, 3]), ("served", [4, 4, 5]), ("weight", [1, 1, 3])):
         episodes[name] = random.choice(of, 12)
     wants, order = random.random(12) < 0.7, random.permutation(12)
-    room, least, most = (data.draw(st.integers(*ends)) for ends in ((0, 200), (1, 8), (8, 40)))
+    room, share, more = (data.draw(st.integers(*ends)) for ends in ((0, 200), (1, 40), (0, 100)))
     begin = data.draw(st.integers(0, count - 1))
     there = (episodes["status"] == 0) & (episodes["crew"] == 2) & (episodes["served"] != 5)
     around = [k for k in np.roll(order[:count], -begin).tolist() if wants[k] and there[k]]
-    weights = sum(int(episodes["weight"][k]) for k in around)
-    share = min(max(room // weights, least), most) if weights else 0
+    needs = {k: min(share * int(episodes["weight"][k]), limit) for k in around}
     chosen, left = [], room
     for k in around:
-        needs = min(share * int(episodes["weight"][k]), limit)
-        if needs <= left:
-            left -= needs
+        if needs[k] <= left:
+            left -= needs[k]
             chosen.append(k)
-    found = np.zeros(15, np.int64)
-    starters(episodes, order, wants, begin, count, 2, 5, least, most, limit, room, found)
-    assert found[1:3].tolist() == [share, len(chosen)]
-    assert found[3 : 3 + len(chosen)].tolist() == chosen
-    if len(chosen) < len(around):
-        first = next(k for k in around if k not in chosen)
-        assert order[found[0]] == first, "the first the next time"
+    assert in_need(episodes, order, wants, count, 2, 5, limit) == sum(int(episodes["weight"][k]) for k in around)
+    found = np.zeros(14, np.int64)
+    starters(episodes, order, wants, begin, count, 2, 5, share, limit, room, room + more, found)
+    assert found[1] == len(chosen)
+    assert found[2 : 2 + len(chosen)].tolist() == chosen
+    late = [k for k in around if k not in chosen and needs[k] <= room + more]
+    if late:
+        assert order[found[0]] == late[0], "the first the next time"
+    else:
+        assert found[0] == begin

@@ -9,15 +9,15 @@ import numpy as np
 
 from .fields import DistanceField
 from .hands import undisturbed
-from .kernels import loop
+from .kernels import frames, loop
 from .kernels.native import Kind, Shelf, kind_of
-from .kernels.turns import fitting_entrance, starters_entrance
+from .kernels.turns import fitting_entrance, in_need_entrance, starters_entrance
 
 __all__ = ["NOBODY", "Crew", "Herd"]
 
 NOBODY = 1 << 62  # when nobody was served: after every tick
 
-_ANEW = ("views", "shelf", "rows", "told", "run", "paces", "_chosen")  # not saved, but made anew
+_ANEW = ("views", "shelf", "rows", "told", "tick", "paces", "_chosen")  # not saved, but made anew
 
 
 class Crew:
@@ -38,8 +38,7 @@ class Crew:
         self.cursor = 0  # whose turn is next
         self.waiting = self.turns = 0  # how many have not had their turn in this tick, and how many have one
         self.share = least  # expansions that each may make in it, times its weight
-        self.start_share = 0  # and those who were in need of a turn
-        self._start = 0  # who of those is first
+        self._start = 0  # who is first of those who are in need of a turn
         self._chosen = np.zeros(0, np.int64)
         self.weights = 0  # of those on their way
         self.paces = [0.0, 0.0]  # nanoseconds of a thread for one of them, lately: to walk on, and for a turn
@@ -49,12 +48,16 @@ class Crew:
         self.views.put(0, self.view)
         self.shelf = Shelf(kind, rows)
         self._lay_out()
-        self.run = loop.runner(self.views.kind, kind)
+        self.tick = frames.ticker(self.views.kind, kind)
+
+    def prepare(self, kind: Kind) -> None:
+        """Have what a tick of agents of another kind takes compiled now: some may become such in the middle of one."""
+        frames.ticker(self.views.kind, kind)
 
     def _lay_out(self) -> None:
         """What kernels that serve a crew are told first."""
         self.rows = self.views.kind.token, self.shelf.kind.token, self.views.rows, self.shelf.rows
-        self.told: list[tuple[Any, ...]] = []  # all that ``run`` was told last, by each thread
+        self.told: list[tuple[Any, ...]] = []  # all that ``tick_each`` was told last, by each thread
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is on the shelves, for addresses are those of a process; as is the pace."""
@@ -69,8 +72,8 @@ class Crew:
 
     @property
     def carry(self) -> Callable[..., None]:
-        """``loop.carry_out`` for them."""
-        return loop.carrier(self.views.kind, self.shelf.kind)
+        """``frames.carry_out`` for them."""
+        return frames.carrier(self.views.kind, self.shelf.kind)
 
     @property
     def relocate(self) -> Callable[..., None]:
@@ -128,30 +131,25 @@ class Crew:
         last = min(self.cursor + some, self.turns)
         return fitting_entrance()(episodes, self.order, self.cursor, last, self.number, number, self.share, limit, part)
 
-    def starters(self, part: int, least: int, limit: int, episodes: Any, number: int, wants: np.ndarray) -> np.ndarray:
-        """Who is in need of a turn and has one before the others, with such a part of a frame; in ``start_share``.
+    def in_need(self, limit: int, episodes: Any, number: int, wants: np.ndarray) -> int:
+        """How many shares those have who are in need of a turn."""
+        weights = in_need_entrance()(episodes, self.order, wants, self.members, self.number, number, limit)
+        return int(weights)
+
+    def starters(
+        self, share: int, room: int, most: int, limit: int, episodes: Any, number: int, wants: np.ndarray
+    ) -> np.ndarray:
+        """Who is in need of a turn and has one before the others: as many as there is room for, ``most`` at best.
 
         If it is not enough for all, others are first the next time.
         """
-        if len(self._chosen) < 3 + self.members:
-            self._chosen = np.zeros(3 + len(self.order), np.int64)
+        if len(self._chosen) < 2 + self.members:
+            self._chosen = np.zeros(2 + len(self.order), np.int64)
         chosen, begin = self._chosen, self._start if self._start < self.members else 0
-        starters_entrance()(
-            episodes,
-            self.order,
-            wants,
-            begin,
-            self.members,
-            self.number,
-            number,
-            least,
-            self.share,
-            limit,
-            part,
-            chosen,
-        )
-        self._start, self.start_share, count = chosen[:3].tolist()
-        return chosen[3 : 3 + count]
+        who = episodes, self.order, wants, begin, self.members, self.number, number
+        starters_entrance()(*who, share, limit, room, most, chosen)
+        self._start, count = chosen[:2].tolist()
+        return chosen[2 : 2 + count]
 
     def heaviest(self, episodes: Any) -> int:
         """The most shares that one of them has."""

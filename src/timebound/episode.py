@@ -227,7 +227,7 @@ class Agent(Savable):
 
     def _enter_loop(self, view: Any) -> None:
         """Who is watched sees the world by a view that listens."""
-        self._loop = loop.Alone(view if self._trace is None else self._trace.around(view), self._record, UNLIMITED)
+        self._loop = loop.Alone(view if self._trace is None else self._trace.around(view), self._record)
 
     def _borrow(self, goal: int, counts: Any = None) -> None:
         """Take a planner, which may have borrowed its arrays, and go on counting from ``counts``."""

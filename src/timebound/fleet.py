@@ -1,8 +1,8 @@
 """Many agents under one frame: a game's units, each planning a little per tick, all of them within a budget together.
 
 The agents of one kind (an algorithm and a world as compiled code sees them) are a *crew*: their states lie on one
-shelf, and one call of ``kernels.loop.run`` gives each of them a tick. Nothing is done in Python for an agent that just
-walks. Only those that arrive, find no way or need more room are looked at one by one.
+shelf, and one call of ``kernels.frames.tick_each`` gives each of them a tick. Nothing is done in Python for an agent
+that just walks. Only those that arrive, find no way or need more room are looked at one by one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .budget import UNLIMITED, Budget, countable
 from .crews import NOBODY, Crew, Herd
 from .errors import Error, ProblemError, SpecError, at_least, check_rows, check_world, is_number
 from .hands import in_use, one_thread, undisturbed
-from .kernels import loop
+from .kernels import frames, loop
 from .kernels.distance_field import NOWHERE
 from .kernels.herds import carry, follow
 from .kernels.jit import COMPILED
@@ -60,25 +60,27 @@ _MOST_MARGIN = 5e5  # of each millisecond of the frame
 # Expansions that an agent may make when it has its turn in a frame of milliseconds, however many there are. With less,
 # all would move in every tick, but astray; so they take turns. And what an agent holds must be fetched first.
 _SLICE = 32.0
-# Where it would be less than that for each, those who can walk on along what they have planned have turns of so many
-# expansions instead, and walk in between: what an agent holds is then fetched once for many expansions. Who has nothing
-# to walk along need not wait for that: up to half of a frame is for them, so many for each at least.
-_TURN, _START, _STARTS = 128, 4, 0.5
+# Where it would be less than that for each, those who can walk on along what they have planned have longer turns, and
+# walk in between: what an agent holds is then fetched once for many expansions. A turn is what so many frames have for
+# each, for who waits longer walks where its goal is no more; at most _TURN expansions. Who has nothing to walk along
+# need not wait for that: up to half of a frame is for them, _START for each at least.
+_TURN, _FRAMES, _START, _STARTS = 128, 8, 4, 0.5
 _ROUNDS = 4  # of turns in a tick
 _GUESS = 4000.0  # expansions that fit into each millisecond of a frame, at least
 _MOST_SLICE = 50_000.0  # for each millisecond of the frame: more than one agent can expand in it
 _MOST_WEIGHT = 1000
 _OF_THE_PROCESS = (
-    "_team", "_tools", "_call_book", "_frame", "_turn", "_turn_book", "_end", "_edit_book", "_hands", "_name",
+    "_team", "_clocks", "_call_book", "_frame", "_turn", "_turn_book", "_end", "_edit_book", "_hands", "_name",
 )  # not saved, but made anew  # fmt: skip
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
+_MANY = 16  # agents, whose pace in one call tells how long others will take
 _SHORT = 100_000.0  # nanoseconds of work that one thread does sooner than it could wake another
-# What ``run`` is told: the end of a FRAME (share, deadline, number, crew); and the turns, which are behind it: the next
-# one, the last one, and counts of expansions, of ends, of moves and of what was expanded while learning.
-_CALL, _CALL_AT = Struct("=8q"), 8 * place_in(loop.FRAME, "share")
+# What ``tick_each`` is told: the end of a FRAME (share, deadline, number, crew); and the turns, which are behind it:
+# the next one, the last one, and counts of expansions, of ends, of moves and of what was expanded while learning.
+_CALL, _CALL_AT = Struct("=8q"), 8 * place_in(frames.FRAME, "share")
 _NEXT, _, _SPENT, _ENDED, _STEPS, _LEARNED = range(6)
-_FIELDS, _FRAME_FIELDS = loop.EPISODE.names or (), loop.FRAME.names or ()
+_FIELDS, _FRAME_FIELDS = loop.EPISODE.names or (), frames.FRAME.names or ()
 
 
 @dataclass(frozen=True)
@@ -182,10 +184,10 @@ class Fleet(Savable):
         self._team = Team(self._threads - 1, "timebound-fleet") if self._threads > 1 else None
         call = np.zeros(len(_FRAME_FIELDS) + 6, np.int64)
         self._call_book, self._turn = book_of(call).cast("B"), call[len(_FRAME_FIELDS) :]
-        frame = call[: len(_FRAME_FIELDS)].view(loop.FRAME)
-        frame["ticks"], frame["holds"] = 1, self.collisions
+        frame = call[: len(_FRAME_FIELDS)].view(frames.FRAME)
+        frame["holds"] = self.collisions
         self._frame: Any = frame if COMPILED else by_attribute(frame)
-        self._tools = [(new_clock(), np.zeros(2, np.int64), np.zeros(2, np.int64)) for _ in range(self._threads)]
+        self._clocks = [new_clock() for _ in range(self._threads)]
         self._turn_book = book_of(self._turn)
         self._edit_book = book_of(self._world.changes.edited)
         self._hands: dict[int, int] = {}  # 0: the thread that is at work with the fleet
@@ -228,7 +230,7 @@ class Fleet(Savable):
         """
         roster = self._roster
         chosen = self._spec if spec is None else parse_spec(spec)
-        held = self._database if database is None else database
+        held = self._database if database is None and chosen.algorithm.database else database
         if chosen != self._spec or database is not None:
             self._check(chosen, held)
         weight = countable("priority, the shares of a frame that an agent has,", priority, _MOST_WEIGHT)
@@ -370,10 +372,10 @@ class Fleet(Savable):
                 roster.forget_goals()
             if self._name[0] != mine:  # another thread than the last time
                 self._name = changes.name(self)
-                for clock, _, _ in self._tools:
+                for clock in self._clocks:
                     wind(clock, PATIENCE)
             self._turn_book[_STEPS] = self._turn_book[_LEARNED] = 0
-            apart = bool(roster.herds) or roster.collisions  # some move outside of ``run``
+            apart = bool(roster.herds) or roster.collisions  # some move outside of ``tick_each``
             try:
                 changes.enter(self._name)
                 allowed, everyone = 0.0, True
@@ -492,15 +494,14 @@ class Fleet(Savable):
         for crew in crews:
             crew.begin(share, roster.limit)
         total = self._grow_some([herd for herd in growing if herd.credit >= whole], frame, faults)
-        if walkers:
+        if walkers and self._lengthen_turns(walkers, frame, weights):
             # Who must stand still without a turn has it first, if that takes no more than its part: it would have to
             # wait for turns that are longer.
             others = [crew for crew in crews if not crew.walks]
             part = frame * sum(crew.weights for crew in others) // weights
             if sum(crew.weights * crew.share for crew in others) <= min(part, frame - total):
                 total += self._take_turns(others, part, faults)
-            part = frame * sum(crew.weights for crew in walkers) // weights
-            total += self._begin_long_turns(walkers, others, part, frame - total, faults)
+            total += self._let_some_start(walkers, others, frame - total, faults)
         total += self._take_turns(crews, frame - total, faults)
         for crew in walkers:
             self._let_walk(crew, 0, faults)
@@ -511,36 +512,43 @@ class Fleet(Savable):
         """With less than that for each, those who can walk on take turns."""
         return min(int(_SLICE), self._roster.limit)
 
-    def _begin_long_turns(
-        self, walkers: list[Crew], others: list[Crew], part: int, room: int, faults: list[Exception]
-    ) -> int:
-        """Long turns for those who can walk on, with such a part of the frame; who cannot now begins before its turn.
-
-        There is so much room. Returns what was spent.
-        """
+    def _lengthen_turns(self, walkers: list[Crew], frame: int, weights: int) -> bool:
+        """Long turns for those who can walk on, in a frame for so many shares. False: they are long enough."""
         roster = self._roster
-        heaviest = [crew.heaviest(roster.episodes) for crew in walkers]
-        turn = min(_TURN, int((1 - _STARTS) * part) // max(heaviest))
+        part = frame * sum(crew.weights for crew in walkers) // weights
+        most = int((1 - _STARTS) * part) // max(crew.heaviest(roster.episodes) for crew in walkers)
+        turn = min(max(_FRAMES * frame // weights, _START), _TURN, most)
+        if turn <= max(crew.share for crew in walkers):
+            return False
         for crew in walkers:
-            crew.begin(max(crew.share, turn), roster.limit)
-        # Whose turn it is by age must still find room for it.
-        needs = [weight * crew.share for crew, weight in zip(walkers, heaviest, strict=True)]
-        needs += [crew.heaviest(roster.episodes) * crew.share for crew in others if crew.waiting]
-        most = min(max(needs), roster.limit)
-        return self._let_start(walkers, max(min(int(_STARTS * room), room - most), 0), 0, faults)
+            crew.begin(turn, roster.limit)
+        return True
 
-    def _let_start(self, crews: list[Crew], room: int, deadline: int, faults: list[Exception]) -> int:
-        """Turns for those who have nothing to walk along, as far as there is room. Returns what they have spent."""
+    def _let_some_start(self, walkers: list[Crew], others: list[Crew], room: int, faults: list[Exception]) -> int:
+        """Who has nothing to walk along has a turn first, with half of such room. Returns what was spent."""
+        roster = self._roster
+        waiting = [crew for crew in others if crew.waiting]
+        # Whose turn it is by age must still find room for it.
+        needs = max(crew.heaviest(roster.episodes) * crew.share for crew in walkers + waiting)
+        half = max(min(int(_STARTS * room), room - min(needs, roster.limit)), 0)
+        return self._let_start(walkers, half, half if waiting else room, 0, faults)
+
+    def _let_start(self, crews: list[Crew], room: int, most: int, deadline: int, faults: list[Exception]) -> int:
+        """Turns for those who have nothing to walk along, as far as there is room. Returns what they have spent.
+
+        If that is so for all of them, there is as much as ``most``.
+        """
         roster, spent = self._roster, 0
-        weights = sum(crew.weights for crew in crews)
-        for crew in crews:
-            part = room * crew.weights // max(weights, 1)
-            least = max(_START, crew.least)
-            mine = crew.starters(part, least, roster.limit, roster.episodes, roster.number, roster.wants)
-            if len(mine):
-                spent += self._act(crew, mine, 0, len(mine), crew.start_share, deadline)
-                if roster.noted_book[0]:
-                    spent += self._attend_to_all(crew.start_share, deadline, faults)
+        in_need = [crew.in_need(roster.limit, roster.episodes, roster.number, roster.wants) for crew in crews]
+        weights = sum(in_need)
+        if weights == sum(crew.weights for crew in crews) and most >= _START * weights:
+            room = most
+        for crew, weight in zip(crews, in_need, strict=True):
+            if weight:
+                share = min(max(room // weights, _START, crew.least), crew.share)
+                left = room - spent
+                who = crew.starters(share, left, room, roster.limit, roster.episodes, roster.number, roster.wants)
+                spent += self._serve(crew, 0, len(who), share, deadline, faults, who)
         return spent
 
     def _let_walk(self, crew: Crew, deadline: int, faults: list[Exception]) -> None:
@@ -623,15 +631,17 @@ class Fleet(Savable):
             roster.noted_book[0] = 0
             total += self._attend_to_all(int(self._share), deadline, faults, given)
         everyone = True
+        expected = int(max(self._last_expansions, _GUESS * frame_ms))
+        turn = min(max(_FRAMES * expected // max(weights, 1), int(_SLICE)), _TURN)
         walkers = [crew for crew in crews if crew.walks] if self._share <= _SLICE else []
         for crew in crews:
-            crew.begin(_TURN if crew in walkers else int(self._share), roster.limit)
+            crew.begin(turn if walkers and crew.walks else int(self._share), roster.limit)
         walks = sum(crew.paces[0] * crew.active for crew in walkers) / self._threads
         until = deadline - round(min(walks, _STARTS * (deadline - began)))  # for turns
         started = 0
         if walkers:
-            room = int(_STARTS * max(self._last_expansions, _GUESS * frame_ms))
-            started = self._let_start(walkers, room, began + max(1, round(_STARTS * (until - began))), faults)
+            room = int(_STARTS * expected)
+            started = self._let_start(walkers, room, room, began + max(1, round(_STARTS * (until - began))), faults)
             total += started
         for crew in crews:
             while crew.waiting and time.perf_counter_ns() < until:
@@ -647,9 +657,18 @@ class Fleet(Savable):
             self._let_walk(crew, deadline, faults)
         return total, 1e-6 * allowed, everyone
 
-    def _serve(self, crew: Crew, first: int, last: int, share: int, deadline: int, faults: list[Exception]) -> int:
-        """Let the agents in these places of a crew's order act, and attend to what they ask for."""
-        spent = self._act(crew, crew.order, first, last, share, deadline)
+    def _serve(
+        self,
+        crew: Crew,
+        first: int,
+        last: int,
+        share: int,
+        deadline: int,
+        faults: list[Exception],
+        order: np.ndarray | None = None,
+    ) -> int:
+        """Let the agents in these places of a crew's order, or of another one, act, and attend to what they ask for."""
+        spent = self._act(crew, crew.order if order is None else order, first, last, share, deadline)
         return spent + self._attend_to_all(share, deadline, faults) if self._roster.noted_book[0] else spent
 
     def _attend_to_all(self, share: int, deadline: int, faults: list[Exception], ready: Sequence[int] = ()) -> int:
@@ -683,21 +702,23 @@ class Fleet(Savable):
         if not told or told[0][5] is not roster.episodes or told[0][6] is not order:
             who = *crew.rows, roster.seats, roster.episodes, order, self._turn
             seen = *self._seen, roster.wants, roster.noted
-            told = [(*who, *diary, *seen, clock, self._frame) for clock, *diary in self._tools]
+            told = [(*who, *seen, clock, self._frame) for clock in self._clocks]
             if order is crew.order:
                 crew.told = told
         if self._team is None and not deadline:
-            crew.run(*told[0])
+            crew.tick(*told[0])
             return self._turn_book[_SPENT]
         began = time.perf_counter_ns()
         kind = share > 0
         if self._team is not None and crew.paces[kind] * (last - first) > _SHORT:
-            self._team.call(crew.run, told, self._turn[_ENDED:], self._tools[0][0])
+            self._team.call(crew.tick, told, self._turn[_ENDED:], self._clocks[0])
         else:
-            crew.run(*told[0])
+            crew.tick(*told[0])
         done = min(self._turn_book[_NEXT], last) - first
-        took = (time.perf_counter_ns() - began) * self._turn_book[_ENDED] / max(1, done)
-        crew.paces[kind] += 0.25 * (took - crew.paces[kind])
+        took = (time.perf_counter_ns() - began) * self._turn_book[_ENDED]
+        # A call itself takes a while, so one for a few agents tells little.
+        if done > 0:
+            crew.paces[kind] += 0.25 * min(done / _MANY, 1.0) * (took / done - crew.paces[kind])
         return self._turn_book[_SPENT]
 
     @property
@@ -822,7 +843,7 @@ class Fleet(Savable):
             name = self._world.changes.name(self)
             try:
                 self._world.changes.enter(name)
-                told = *ends, roster.points, roster.noted, self._tools[0][0]
+                told = *ends, roster.points, roster.noted, self._clocks[0]
                 crew.relocate(*crew.rows, roster.seats, roster.episodes, *told)
             finally:
                 self._world.changes.leave(name)

@@ -204,6 +204,8 @@ class Roster:
                 fresh = self.crews[key] = self.holders[self._crewed] = Crew(
                     self._crewed, view, kind, least, loop.can_walk_on(state)
                 )
+                for later in getattr(self.planners[k], "becomes", ()):
+                    fresh.prepare(later)
                 self._crewed += 1
             seat = fresh.seat()  # first, for there may be no memory
             if crew is not None:

@@ -101,6 +101,7 @@ def warm(
     *,
     kinds: Iterable[str] = USUAL,
     algorithms: Iterable[Algorithm | Spec | str] | None = None,
+    fleets: bool = True,
     mine: Callable[[int], bool] = lambda number: True,
 ) -> float:
     """Compile and cache every kernel, and return the seconds it took; what is cached already takes almost none.
@@ -112,7 +113,7 @@ def warm(
     compiled: list[str] = []
     previous = on_compile(lambda name: compiled.append(name.strip()))
     try:
-        for number, (label, step) in enumerate(_steps(list(kinds), chosen)):
+        for number, (label, step) in enumerate(_steps(list(kinds), chosen, fleets)):
             taken = mine(number)
             if not taken and not label.endswith(_BUILD):
                 continue
@@ -125,6 +126,8 @@ def warm(
         on_compile(previous)
     return time.perf_counter() - begun
 
+
+_GAMES = ("grid", "terrain")  # where fleets are; elsewhere what they need is compiled when it is wanted
 
 # Kinds of worlds that have most of their kernels in common: one process compiles them once, two would do it twice.
 _GROUPS = (("terrain", "steep terrain", "puzzle"), ("grid", "graph"), (WATCHED,))
@@ -198,7 +201,7 @@ def _spec_of(algorithm: Algorithm | Spec | str) -> Spec:
     return parse_spec(algorithm)
 
 
-def _steps(kinds: list[str], specs: list[Spec]) -> Iterator[tuple[str, Callable[[], object]]]:
+def _steps(kinds: list[str], specs: list[Spec], fleets: bool) -> Iterator[tuple[str, Callable[[], object]]]:
     for kind in kinds:
         made: list[tuple[World, Any, Any]] = []
 
@@ -215,11 +218,16 @@ def _steps(kinds: list[str], specs: list[Spec]) -> Iterator[tuple[str, Callable[
                         f"{kind}: {algorithm.name}",
                         lambda spec=spec, database=database: _walk(world, start, goal, spec, database),  # type: ignore[misc]  # noqa: B023
                     )
+                    if fleets and kind in _GAMES and algorithm.real_time:
+                        yield (
+                            f"{kind}: {algorithm.name} in a fleet",
+                            lambda spec=spec, database=database: _walk_together(world, start, goal, spec, database),  # type: ignore[misc]  # noqa: B023
+                        )
         if kind == WATCHED:
             yield f"{kind}: what there is to see", lambda: _look_on(world)  # noqa: B023
         if world.undirected and world.table != "hashed":
             yield f"{kind}: distance field", lambda: _field(world, start, goal)  # noqa: B023
-        if kind == "grid":  # where games are; elsewhere it is compiled when it is wanted
+        if kind == "grid" and fleets:
             yield f"{kind}: units that keep apart", lambda: _crowd(world, start, goal)  # noqa: B023
         if kind == WATCHED:
             continue  # all else is as on other grids
@@ -258,6 +266,13 @@ def _walk(world: World, start: Any, goal: Any, spec: Spec, database: Any) -> Non
     if trace is not None:
         agent.ahead(likely=True)
     agent.retarget(start).retarget(goal).run().result()
+
+
+def _walk_together(world: World, start: Any, goal: Any, spec: Spec, database: Any) -> None:
+    fleet = Fleet(world, spec, frame_expansions=1000, database=database)
+    ids = fleet.add([start], [goal])
+    fleet.tick()
+    fleet.send(ids, start)
 
 
 def _rest(world: World, start: Any, goal: Any) -> None:

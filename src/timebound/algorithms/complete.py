@@ -72,7 +72,9 @@ def _decide(agent, world, s, tick):
         plan[1] = plan[0]
     last = counts.expanded + tick.limit
     if search.status == RUNNING:
-        status, price = keep_course(world, agent.table, agent.queue, search, counts, tick)
+        last -= search.paid
+        rest = Tick(last - counts.expanded, tick.deadline, tick.clock)
+        status, price = keep_course(world, agent.table, agent.queue, search, counts, rest)
         last -= price
         if status == RUNNING and not search.sorting:
             rest = Tick(last - counts.expanded, tick.deadline, tick.clock)
@@ -81,6 +83,7 @@ def _decide(agent, world, s, tick):
             return NEEDS_ROOM
         if status == PAUSED:
             return NOT_YET
+        search.paid = 0
         if status == RUNNING:
             return 0
         progress.tracing = search.goal_slot

@@ -37,7 +37,6 @@ import numpy as np
 
 from ..kernels.edits import LogView
 from ..kernels.heuristic_values import LearnedValues, foresee_around, learned
-from ..kernels.jit import inlined
 from ..kernels.layout import GROW, INFINITE, PAUSED, WEIGHT_ONE
 from ..kernels.learning_rules import SPACE, abandoned, drop_lookahead, hopeless, lacks, mini_min, redirect, update
 from ..kernels.lookahead import Space, best_on_frontier, breadth_first, cost_limited, new_space
@@ -62,7 +61,7 @@ LOOKAHEAD = np.dtype(
 
 
 class Lrta(NamedTuple):
-    """What the agent holds between ticks."""
+    """What an agent that looks one step ahead holds between ticks: the neighbours are the frontier."""
 
     values: LearnedValues
     look: np.ndarray  # one LOOK record
@@ -72,11 +71,24 @@ class Lrta(NamedTuple):
     counts: np.ndarray  # one COUNTS record
     route: np.ndarray  # int64[...]: the next state
     plan: np.ndarray  # int64[2]
-    space: Space  # last: with a depth of 1 nothing of it is read, not even where it is
+
+
+class DeepLrta(NamedTuple):
+    """The same for any other lookahead."""
+
+    values: LearnedValues
+    look: np.ndarray
+    learner: np.ndarray
+    lookahead: np.ndarray
+    log: LogView
+    counts: np.ndarray
+    route: np.ndarray
+    plan: np.ndarray
+    space: Space
 
 
 @decide.on(Lrta)
-def _decide(algorithm, world, s, tick):
+def _look_one_step(algorithm, world, s, tick):
     """Lines 4 to 7 of LRTA* (Figure 2 of the chapter): look around s, learn h(s), take one step.
 
     Lines 1, 2 and 8 are the loop's; line 3 selects no subgoal here, but always the goal.
@@ -86,20 +98,11 @@ def _decide(algorithm, world, s, tick):
         return NEEDS_ROOM
     if limit < 1:
         return 0
-    lookahead = algorithm.lookahead[0]
-    if lookahead.depth == 1 and lookahead.gmax < 0:
-        return _look_one_step(algorithm, world, s, lookahead.gamma)
-    return _look_further(algorithm, world, s, lookahead, Tick(limit, tick.deadline, tick.clock))
-
-
-@inlined
-def _look_one_step(algorithm, world, s, gamma):
-    """Lines 4 to 7 for a depth of 1: the neighbours are the frontier, and no space need be set up."""
     values = algorithm.values
     look = algorithm.look[0]
     counts = algorithm.counts[0]
     tell(world, BEGUN, s, -1, 0, -1)
-    rise, h, there = update(world, values, look, s, gamma)
+    rise, h, there = update(world, values, look, s, algorithm.lookahead[0].gamma)
     counts.expanded += 1
     counts.states = values.used[1]
     if there < 0 or (rise > 0 and hopeless(look, h, values.used[1], WEIGHT_ONE)):
@@ -107,19 +110,26 @@ def _look_one_step(algorithm, world, s, gamma):
     return one_step(algorithm, there)
 
 
-@inlined
-def _look_further(algorithm, world, s, lookahead, tick):
-    """Lines 4 to 7 for any other lookahead."""
+@decide.on(DeepLrta)
+def _look_further(algorithm, world, s, tick):
+    """The same lines for a lookahead of more than a step."""
+    limit = tick.limit - abandoned(world, algorithm)
+    if lacks(world, algorithm, 1):
+        return NEEDS_ROOM
+    if limit < 1:
+        return 0
     values = algorithm.values
     space = algorithm.space
     look = algorithm.look[0]
     learner = algorithm.learner[0]
+    lookahead = algorithm.lookahead[0]
     counts = algorithm.counts[0]
+    within = Tick(limit, tick.deadline, tick.clock)
     # Line 4: generate the successors of s up to gmax (or d), and with them a frontier.
     if lookahead.gmax < 0:
-        status = breadth_first(world, values, space, look, s, lookahead.depth, lookahead.gamma, tick)
+        status = breadth_first(world, values, space, look, s, lookahead.depth, lookahead.gamma, within)
     else:
-        status = cost_limited(world, values, space, look, s, lookahead.gmax, lookahead.gamma, tick)
+        status = cost_limited(world, values, space, look, s, lookahead.gmax, lookahead.gamma, within)
     if status == GROW:
         learner.lack = SPACE
         return NEEDS_ROOM
@@ -144,28 +154,25 @@ def _look_further(algorithm, world, s, lookahead, tick):
     return one_step(algorithm, space.table.states[space.table.parents[best]])
 
 
-@foresee_tables.on(Lrta)
+@foresee_tables.on(Lrta, DeepLrta)
 def _foresee(algorithm, world, s, ahead):
     foresee_around(world, algorithm.values, s, ahead)
 
 
-@retarget.on(Lrta)
+@retarget.on(Lrta, DeepLrta)
 def _retarget(algorithm, world, s, goal, tick):
     redirect(algorithm, world, goal, WEIGHT_ONE, tick)
     return True
 
 
-@displaced.on(Lrta)
+@displaced.on(Lrta, DeepLrta)
 def _displaced(algorithm, world, s):
     drop_lookahead(algorithm)
     return True
 
 
-keeps(Lrta, route=lambda agent: np.s_[:1])
-
-
-# A lookahead of one step needs none, so all agents with that have this one: to make it takes as long as all the rest.
-_NO_SPACE = new_space(1, 1)
+for _kind in (Lrta, DeepLrta):
+    keeps(_kind, route=lambda agent: np.s_[:1])
 
 
 class LrtaPlanner(AgentCenteredPlanner):
@@ -173,17 +180,14 @@ class LrtaPlanner(AgentCenteredPlanner):
 
     def __init__(self, world: World, goal: int, depth: int, gmax: float, gamma: float) -> None:
         lookahead = new_record(LOOKAHEAD)
+        deep = depth > 1 or gmax > 0
         slots = first_slots(world, depth) if gmax == 0 else 1024
-        route = zeros(slots if depth > 1 or gmax > 0 else 1)
+        route = zeros(slots if deep else 1)
         super().__init__(world, goal)
         lookahead["depth"], lookahead["gmax"] = depth, _reach(world, gmax)
         lookahead["gamma"] = max(1, round(gamma * WEIGHT_ONE))
-        self.state = Lrta(
-            space=new_space(slots, slots if gmax > 0 else 1) if depth > 1 or gmax > 0 else _NO_SPACE,
-            lookahead=lookahead,
-            route=route,
-            **self._common,
-        )
+        own = {"lookahead": lookahead, "route": route, **self._common}
+        self.state = DeepLrta(space=new_space(slots, slots if gmax > 0 else 1), **own) if deep else Lrta(**own)
 
 
 def _reach(world: Any, gmax: float) -> int:

@@ -31,7 +31,7 @@ from ..kernels.edits import LogView
 from ..kernels.jit import kernel
 from ..kernels.learning_rules import must_forget
 from ..kernels.loop import AT_ONCE, NEEDS_ROOM, decide, displaced, retarget
-from ..kernels.native import kind_of
+from ..kernels.native import Kind, kind_of
 from ..kernels.ticks import Tick, new_clock
 from .knn_lrta_star import NEW_SUBGOAL
 from .knn_query import GIVES_WAY, NEW, hear_of_openings, reconsider
@@ -100,10 +100,12 @@ class OtherwisePlanner:
         if kind not in _loaded:
             # What it will run is compiled before it walks, not in the middle of a tick.
             self._give_way()
-            loop.runner(kind_of(world.view), kind_of(self.state))
+            walking = kind_of(self.state)
+            loop.runner(kind_of(world.view), walking)
             _tell(self._other.state, world.view, 0, 0, new_clock())
             self._drop()
-            _loaded.add(kind)
+            _loaded[kind] = walking
+        self.becomes = (_loaded[kind],)  # for a fleet, which has a kernel of its own to make ready
 
     def __getstate__(self) -> dict[str, Any]:
         """Who walks, not what of: that is put together again, of the very arrays that the two hold."""
@@ -201,4 +203,5 @@ class OtherwisePlanner:
         self._knn.release()
 
 
-_loaded: set[tuple[type, bool]] = set()  # kinds of worlds for which the text above is compiled
+# Kinds of worlds for which the text above is compiled, each with that of an agent while the other algorithm walks.
+_loaded: dict[tuple[type, bool], Kind] = {}

@@ -125,6 +125,7 @@ def _trace_shortcut(agent, world):
         on_path = slot == cut.root or (seen(table, search, t) and place_on_path(agent, intern(table, t)) >= 0)
     follow.cutting = WALKING
     follow.used = 0
+    agent.search[0].paid = 0
     agent.plan[0] = 0
     agent.plan[1] = ready
     return ready

@@ -195,6 +195,7 @@ def _decide(agent, world, s, tick):
         if ready != 0:
             return ready
     follow.used = 0
+    search.paid = 0
     follow.first = 0
     return _step(agent, world, s, here)
 
@@ -247,7 +248,7 @@ def _search(agent, world, tick):
         follow.deadline = tick.deadline - np.int64((1.0 - follow.share) * (tick.deadline - now_ns(tick.clock)))
     # In the first tick so few that the path can be traced at once: the agent must have one to follow.
     allowed = min(follow.expansions, follow.traces) if follow.first else follow.expansions
-    limit = min(allowed - follow.used, tick.limit)
+    limit = min(allowed - follow.used, tick.limit - search.paid)
     towards = search.aim
     slice_of = Tick(limit, follow.deadline, tick.clock)
     status, price = keep_course(world, agent.table, agent.queue, search, counts, slice_of)

@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
     make_folder(folder)
     note(f"getting {len(RIVALS)} algorithms ready")
-    warm(report, kinds=["grid"], algorithms=RIVALS)
+    warm(report, kinds=["grid"], algorithms=RIVALS, fleets=False)
     Grid(cells).save(map_path)
     tasks = collect([map_path], count=options.problems, seed=options.seed)
     entries = [entry for spec, budget in RIVALS.items() for entry in cross([spec], [budget])]

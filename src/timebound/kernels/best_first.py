@@ -114,6 +114,7 @@ SEARCH = np.dtype(
         ("sorting", np.int64),  # what is being done to the open list: 0, or the constants there
         ("place", np.int64),  # how far that is
         ("sorted", np.int64),  # entries looked at on the way
+        ("paid", np.int64),  # its price in the tick under way, in case that is interrupted
         ("next_from", np.int64),  # the count of expansions from which it may be done again
         ("best", np.int64),  # slot of the most promising state so far, or -1
         ("best_key", np.int64),
@@ -150,6 +151,7 @@ def begin(world, table, queue, search, counts, start, goal):
     search.status = RUNNING
     search.paused = 0
     search.sorting = 0
+    search.paid = 0
     search.next_from = 0
     write(table, search.root, search.top, search.root)
     suspend(queue, push(queue, cursor, key, search.root))

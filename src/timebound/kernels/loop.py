@@ -1,7 +1,7 @@
 """The loop that owns time: it asks algorithms for moves, checks each one, and keeps the books.
 
-One text serves an agent alone, for as many ticks as it likes, and a fleet, each of whose agents makes a tick. Agents
-are loaded from a shelf (``native``), so that a call costs the same for one as for ten thousand.
+One text of a ``tick`` serves an agent alone, who makes as many as it likes (``run``), and a fleet, each of whose agents
+makes one (``frames``). Agents are loaded from a shelf (``native``): a call costs the same for one as for ten thousand.
 
 An algorithm is a NamedTuple with at least these fields, and a text for ``decide``:
 
@@ -13,8 +13,6 @@ The budget bounds what is expanded to choose a move; expansions made while learn
 apart, as the papers do.
 
 ``decide`` says what to do; whether a move is legal and within its budget is judged here, for every algorithm alike.
-
-In a fleet whose frame is too small for all, who has no turn may walk on along what it has planned (``walk_on``).
 
 Between two ticks the goal may move (``send_to``), or the agent be put elsewhere (``put_at``). An algorithm may have
 texts for ``retarget`` and ``displaced`` that keep what still holds; one that has none gets a new planner from Python.
@@ -33,10 +31,6 @@ from .jit import (
     at,
     busy_ns,
     fetch_and_add,
-    foresee,
-    foresee_arrays,
-    foresee_first_arrays,
-    foresee_row,
     generic,
     inlined,
     kernel,
@@ -47,19 +41,16 @@ from .paths import add_exactly
 from .telling import BACK, MOVED, mark_tick, tell
 from .ticks import Tick, rest, stride, tired
 from .views import length, waiting, write_point
-from .workspace import book_of, new_record, place_in
+from .workspace import new_record
 
 __all__ = [
     "AT_ONCE",
     "EPISODE",
-    "FRAME",
     "NEEDS_ROOM",
     "NOT_YET",
     "NO_WAY",
     "Alone",
     "can_walk_on",
-    "carrier",
-    "carry_out",
     "decide",
     "displaced",
     "foresee_steps",
@@ -74,6 +65,7 @@ __all__ = [
     "run",
     "runner",
     "send_to",
+    "tick",
     "walk_on",
 ]
 
@@ -114,22 +106,6 @@ _NAMES = list(_EPISODE.names or ())
 _FORMATS = [_EPISODE[name] for name in _NAMES]
 EPISODE = np.dtype({"names": _NAMES, "formats": _FORMATS, "itemsize": 4 * CACHE_LINE})
 
-# One call of ``run``.
-FRAME = np.dtype(
-    [
-        ("ticks", np.int64),  # that each agent may make
-        ("alone", np.int64),  # 1: one agent, which keeps a diary
-        ("holds", np.int64),  # 1: decide, and leave the move to the caller
-        # The rest in this order: a fleet writes them at once, and the turns of a call, which are behind them.
-        # Expansions that each may make in a tick, times its weight, besides its own limit. 0: nobody has a turn, and
-        # who can walks on.
-        ("share", np.int64),
-        ("deadline", np.int64),  # of all together; 0: none
-        ("number", np.int64),  # of the frame
-        ("crew", np.int64),  # whose turn it is: of those that ``order`` names, others have left it
-    ]
-)
-
 # What an episode's status can be. Those from GROW_DIARY on are for the caller, which mends them and calls again.
 ACTIVE, REACHED, UNREACHABLE, MOVE_LIMIT, GROW_DIARY, GROW_ALGORITHM, OVER_BUDGET, ILLEGAL, PAUSED = range(9)
 
@@ -141,12 +117,6 @@ NOT_YET = -3  # it has taken long; call again
 AT_ONCE = 32  # expansions that ``retarget`` may make, between two ticks
 
 _TICKS = 64  # between two looks at the clock, if they are short
-# Agents that a thread takes at a time: a sixteenth of all, within these bounds; towards the end fewer, so that all
-# threads are ready at the same time. If there is a deadline, the last number.
-_AT_ONCE, _MOST_AT_ONCE, _IN_HASTE = 16, 256, 4
-# How many turns ahead of an agent's own what it holds is asked for: first where its arrays are, then the beginnings of
-# the arrays; in the last turns what it will read in the long ones, for each step of that depends on the one before.
-_ROWS_AHEAD, _ARRAYS_AHEAD = 10, 7
 
 
 @generic
@@ -288,33 +258,6 @@ def relocate(view_kind, kind, views, rows, seats, episodes, order, places, goals
 
 
 @kernel
-def carry_out(view_kind, kind, views, rows, seats, episodes, order, after, points, moved, noted, call):
-    """Let the agents that ``order`` names be where ``after`` says: they have held their moves for somebody to decide.
-
-    Who may go where it wished makes its move; who is pushed elsewhere goes on from there. Those for whom a new planner
-    must be made, who arrived, or who had arrived and must go back, are ``noted``: how many, then which.
-    """
-    world = load(view_kind, views, 0)
-    for n in range(order.shape[0]):
-        k = order[at(n)]
-        episode = episodes[at(k)]
-        if episode.crew != call[0].crew or after[at(k)] == episode.position or after[at(k)] < 0:
-            continue
-        algorithm = load(kind, rows, seats[at(k)])
-        before = episode.status
-        goes_on = True
-        if episode.pending > 0 and after[at(k)] == episode.wish:
-            move(algorithm, episode, length(world, episode.position, episode.wish))
-        else:
-            goes_on = put_at(world, algorithm, episode, after[at(k)])
-        moved[at(k)] = True
-        write_point(world, points, k, episode.position)
-        if not goes_on or episode.status != before:
-            episode.outcome = episode.status if goes_on else GROW_ALGORITHM
-            noted[1 + fetch_and_add(noted, 1)] = k
-
-
-@kernel
 def note_ends(episode, s, goal):
     """The same for the books alone, where there is no planner that could take note."""
     _stand_at(episode[0], s, goal)
@@ -324,7 +267,7 @@ def note_ends(episode, s, goal):
 def move(algorithm, episode, step):
     """Make the move that is next in the plan, of that length."""
     plan = algorithm.plan
-    episode.position = algorithm.route[plan[0]]
+    episode.position = algorithm.route[at(plan[0])]
     plan[0] += 1
     episode.pending -= 1
     episode.cost, episode.cost_rest = add_exactly(episode.cost, episode.cost_rest, step)
@@ -342,190 +285,92 @@ def one_step(algorithm, t):
     return 1
 
 
+@inlined
+def tick(world, algorithm, episode, limit, most_moves, deadline, clock, holds):
+    """One tick of an agent that may expand ``limit`` states; or the rest of one, if it was interrupted.
+
+    Returns its status, or what the caller is asked for, and what the tick has expanded. The moves that a decision has
+    made ready are ``most_moves`` at most. With ``holds`` the move itself is left to the caller.
+    """
+    counts = algorithm.counts[0]
+    plan = algorithm.plan
+    route = algorithm.route
+    s = episode.position
+    step = length(world, s, route[at(plan[0])]) if episode.pending > 0 else -1.0
+    spent_before = counts.expanded - counts.learning
+    if episode.deciding:
+        deadline = episode.deadline
+        spent_before = episode.spent_before
+    else:
+        episode.deciding = limit
+    if step < 0.0:
+        # Nothing is committed, or what was committed has become impossible.
+        episode.pending = 0
+        left = episode.deciding - (counts.expanded - counts.learning - spent_before)
+        ready = decide(algorithm, world, s, Tick(left, deadline, clock))
+        if ready <= NEEDS_ROOM:  # or NOT_YET
+            episode.deadline = deadline
+            episode.spent_before = spent_before
+            return GROW_ALGORITHM if ready == NEEDS_ROOM else PAUSED, np.int64(0)
+        if ready == NO_WAY:
+            episode.status = UNREACHABLE
+        episode.pending = min(max(ready, 0), most_moves)
+        if episode.pending > 0:
+            step = length(world, s, route[at(plan[0])])
+            if step < 0.0:
+                episode.status = ILLEGAL
+    episode.peak = max(episode.peak, counts.states)
+    spent = counts.expanded - counts.learning - spent_before
+    episode.ticks += 1
+    mark_tick(world, episode.ticks)
+    if spent > episode.deciding:
+        episode.status = OVER_BUDGET
+    episode.deciding = 0
+    if episode.status == ACTIVE:
+        if episode.pending == 0:
+            episode.lag += episode.moves == 0
+        elif holds:
+            episode.wish = route[at(plan[0])]
+        else:
+            move(algorithm, episode, step)
+    return episode.status, spent
+
+
 @kernel
-def run(
-    view_kind, kind, views, rows, seats, episodes, order, turn, trail, spent, points, moved, wants, noted, clock, frame
-):
-    """Let agents act: those that ``order`` names, from ``turn[0]`` to ``turn[1]``.
+def run(view_kind, kind, views, rows, records, ticks, trail, spent, clock):
+    """The ticks of an agent alone, one or more. Returns its status, or what the caller is asked for.
 
-    Agent k is the value in row ``seats[k]`` and has the record ``episodes[k]``; what became of it is its ``outcome``.
-    Those that are not on their way any more, or ask for something, are ``noted``: how many, then which. ``wants`` tells
-    of each whether it is in need of a turn.
-
-    Several threads may call this with one ``turn`` and one ``noted``: each takes a few agents at a time. After the
-    frame's deadline nobody begins; ``turn[0]`` then tells who would have been next. In a fleet ``turn`` has four
-    numbers more: they rise by what was expanded, by one when a call has ended, by the moves that were made, and by what
-    was expanded while learning, which is not in the first.
+    Its record is ``records[0]``. It keeps a diary: the states that it was in are written into ``trail``, and what each
+    tick has expanded into ``spent``.
     """
     world = load(view_kind, views, 0)
-    call = frame[0]
+    algorithm = load(kind, rows, 0)
+    episode = records[0]
     # A game that steps every frame cannot afford the dearer clock; a race must not count what other programs took.
-    step = call.ticks == 1
-    walks = call.share == 0 and not call.alone
+    step = ticks == 1
     began = now_ns(clock)
     rest(clock, began)
     if not step:
         began = busy_ns(clock)
-    total = 0
-    learned = 0
-    steps = 0
-    last = turn[1]
-    some = _IN_HASTE
-    if call.deadline == 0:
-        some = min(max((last - turn[0]) // (16 * _AT_ONCE) * _AT_ONCE, _AT_ONCE), _MOST_AT_ONCE)
-    foreseen = np.int64(-1)  # up to which place agents have been foreseen
-    while True:
-        if call.deadline > 0 and now_ns(clock) > call.deadline:
-            break
-        taken = some
-        first = fetch_and_add(turn, taken)
-        if first >= last:
-            break
-        if call.deadline == 0 and last - first <= 4 * some:
-            some = _AT_ONCE
-        # Where nobody was foreseen, because others have had their turns in between, that is done before anyone acts.
-        lead = 0 if first == foreseen or call.alone else _ROWS_AHEAD
-        foreseen = first + taken
-        for place in range(first - lead, min(first + taken, last)):
-            _foresee_turns(world, kind, rows, seats, episodes, wants, order, place, first, last, call.crew, walks)
-            if place < first:
-                continue
-            k = order[at(place)]
-            episode = episodes[at(k)]
-            # Who goes over to another crew within a tick may have a place in its order from before.
-            over = episode.served == call.number and not call.alone
-            if over or not _has_turn(episodes, wants, k, call.crew, walks):
-                episode.outcome = episode.status
-                continue
-            algorithm = load(kind, rows, seats[at(k)])
-            position = episode.position
-            if not call.alone:
-                episode.wish = position
-            if walks:
-                wants[at(k)] = _walk(world, algorithm, episode, call) < 2
-                episode.outcome = episode.status
-            else:
-                counts = algorithm.counts[0]
-                total -= counts.expanded
-                learned -= counts.learning
-                episode.outcome = _act(world, algorithm, trail, spent, episode, clock, call)
-                total += counts.expanded
-                learned += counts.learning
-            if not call.alone:
-                if not episode.deciding and not walks:  # else it goes on in this frame or in the next
-                    episode.served = call.number
-                    wants[at(k)] = episode.position == position and episode.wish == position
-                if episode.position != position:
-                    moved[at(k)] = True
-                    steps += 1
-                    write_point(world, points, k, episode.position)
-                if episode.outcome != ACTIVE:
-                    noted[1 + fetch_and_add(noted, 1)] = k
-    if call.alone:
-        episodes[at(order[0])].nanoseconds += (now_ns(clock) if step else busy_ns(clock)) - began
-    else:
-        fetch_and_add(turn[4:], steps)
-        fetch_and_add(turn[5:], learned)
-        fetch_and_add(turn[2:], total - learned)
-        fetch_and_add(turn[3:], 1)
+    outcome = _ticks(world, algorithm, episode, ticks, trail, spent, clock)
+    episode.nanoseconds += (now_ns(clock) if step else busy_ns(clock)) - began
+    return outcome
 
 
 @inlined
-def _has_turn(episodes, wants, k, crew, walks):
-    """Whether an agent is on its way, of this crew, and, if it is to walk on, has something to walk along."""
-    if walks and wants[at(k)]:
-        return False
-    return episodes[at(k)].status == ACTIVE and episodes[at(k)].crew == crew
-
-
-@inlined
-def _foresee_turns(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, walks):
-    """What agents hold lies in as many places as they have arrays: while one acts, those of the next ones are fetched.
-
-    First where the arrays of one are, then the arrays; and, when its turn is near, what it will read in its tables.
-    """
-    if place + _ROWS_AHEAD < last:  # and not before the first
-        k = order[at(place + _ROWS_AHEAD)]
-        if not (walks and wants[at(k)]):
-            foresee(episodes, k)
-            foresee_row(kind, rows, seats[at(k)])
-    if first <= place + _ARRAYS_AHEAD < last:
-        k = order[at(place + _ARRAYS_AHEAD)]
-        if _has_turn(episodes, wants, k, crew, walks):  # else it may hold nothing
-            if walks:
-                foresee_first_arrays(kind, rows, seats[at(k)])
-            else:
-                foresee_arrays(kind, rows, seats[at(k)])
-            _foresee(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, 5, walks)
-    _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, 4, walks)
-    _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, 3, walks)
-    _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, 2, walks)
-    _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, 1, walks)
-
-
-@inlined
-def _foresee_turn(world, kind, rows, seats, episodes, wants, order, place, first, last, crew, ahead, walks):
-    """What the agent that is so far ahead will read in its tables. ``ahead`` is a constant to the compiler."""
-    if first <= place + ahead < last:
-        k = order[at(place + ahead)]
-        if _has_turn(episodes, wants, k, crew, walks):
-            _foresee(load(kind, rows, seats[at(k)]), world, episodes[at(k)].position, ahead, walks)
-
-
-@inlined
-def _foresee(algorithm, world, s, ahead, walks):
-    if walks:
-        foresee_steps(algorithm, world, s, ahead)
-    else:
-        foresee_tables(algorithm, world, s, ahead)
-
-
-@inlined
-def _walk(world, algorithm, episode, call):
-    """A tick without a turn: a step of what is planned, if there is one. Returns as ``walk_on``."""
-    if episode.deciding:
-        return 0  # it stands in the middle of a decision
-    s = episode.position
-    known = 2
-    if episode.pending == 0 or length(world, s, algorithm.route[algorithm.plan[0]]) < 0.0:
-        episode.pending = 0
-        known = walk_on(algorithm, world, s)
-        if known == 0:
-            return 0
-        episode.pending = 1
-    step = length(world, s, algorithm.route[algorithm.plan[0]])
-    if step < 0.0:
-        episode.status = ILLEGAL
-        return 0
-    episode.ticks += 1
-    if call.holds:
-        episode.wish = algorithm.route[algorithm.plan[0]]
-    else:
-        move(algorithm, episode, step)
-    return known
-
-
-@inlined
-def _act(world, algorithm, trail, spent, episode, clock, call):
-    """The ticks of one agent, one or more. Returns its status, or what the caller is asked for."""
+def _ticks(world, algorithm, episode, ticks, trail, spent, clock):
     counts = algorithm.counts[0]
-    plan = algorithm.plan
-    route = algorithm.route
     first_tick = episode.ticks
     mark_tick(world, first_tick)
-    last_tick = first_tick + call.ticks
-    limit = min(episode.limit, call.share * episode.weight)
-    # Nobody reads a fleet's diary: it is one page of one entry.
-    trail_from = episode.trail_from if call.alone else episode.moves
-    spent_from = episode.spent_from if call.alone else first_tick
-    moves_per_decision = episode.moves_per_decision if call.alone else 1
+    last_tick = first_tick + ticks
     look_at = first_tick + min(_TICKS, stride(clock))
     look_after = counts.expanded + stride(clock)
     # After each tick it gives way to whoever waits to edit the world; the caller then calls again.
     while (
         episode.status == ACTIVE and episode.ticks < last_tick and (episode.ticks == first_tick or not waiting(world))
     ):
-        if episode.moves + 1 - trail_from >= trail.shape[0] or episode.ticks - spent_from >= spent.shape[0]:
+        moves = episode.moves
+        if moves + 1 - episode.trail_from >= trail.shape[0] or episode.ticks - episode.spent_from >= spent.shape[0]:
             return GROW_DIARY
         if episode.ticks > first_tick and (episode.ticks >= look_at or counts.expanded >= look_after):
             look_at = episode.ticks + min(_TICKS, stride(clock))
@@ -534,99 +379,48 @@ def _act(world, algorithm, trail, spent, episode, clock, call):
                 return PAUSED
         s = episode.position
         stepped_back = counts.back_moves
-        step = length(world, s, route[plan[0]]) if episode.pending > 0 else -1.0
-        deadline = call.deadline
-        spent_before = counts.expanded - counts.learning
-        if episode.deciding:
-            deadline = episode.deadline
-            spent_before = episode.spent_before
-        else:
-            episode.deciding = limit
-            if call.alone and episode.time_limit > 0:
-                deadline = now_ns(clock) + episode.time_limit
-        if step < 0.0:
-            # Nothing is committed, or what was committed has become impossible.
-            episode.pending = 0
-            left = episode.deciding - (counts.expanded - counts.learning - spent_before)
-            ready = decide(algorithm, world, s, Tick(left, deadline, clock))
-            if ready <= NEEDS_ROOM:  # or NOT_YET
-                episode.deadline = deadline
-                episode.spent_before = spent_before
-                return GROW_ALGORITHM if ready == NEEDS_ROOM else PAUSED
-            if ready == NO_WAY:
-                episode.status = UNREACHABLE
-            episode.pending = min(max(ready, 0), moves_per_decision)
-            if episode.pending > 0:
-                step = length(world, s, route[plan[0]])
-                if step < 0.0:
-                    episode.status = ILLEGAL
-        episode.peak = max(episode.peak, counts.states)
-        tick_spent = counts.expanded - counts.learning - spent_before
-        spent[episode.ticks - spent_from] = tick_spent
-        episode.ticks += 1
-        mark_tick(world, episode.ticks)
-        if tick_spent > episode.deciding:
-            episode.status = OVER_BUDGET
-        episode.deciding = 0
-        if episode.status != ACTIVE:
-            break
-        if episode.pending == 0:
-            episode.lag += episode.moves == 0
-            continue
-        if call.holds:
-            episode.wish = route[plan[0]]
-            break
-        move(algorithm, episode, step)
-        tell(world, BACK if counts.back_moves > stepped_back else MOVED, episode.position, s, -1, -1)
-        trail[episode.moves - trail_from] = episode.position
-        if call.alone and episode.moves >= episode.move_limit and episode.status == ACTIVE:
-            episode.status = MOVE_LIMIT
+        deadline = np.int64(0)
+        if episode.time_limit > 0 and not episode.deciding:
+            deadline = now_ns(clock) + episode.time_limit
+        most_moves = episode.moves_per_decision
+        outcome, tick_spent = tick(world, algorithm, episode, episode.limit, most_moves, deadline, clock, False)
+        if outcome in (GROW_ALGORITHM, PAUSED):
+            return outcome
+        spent[at(episode.ticks - 1 - episode.spent_from)] = tick_spent
+        if episode.moves > moves:
+            tell(world, BACK if counts.back_moves > stepped_back else MOVED, episode.position, s, -1, -1)
+            trail[at(episode.moves - episode.trail_from)] = episode.position
+            if episode.moves >= episode.move_limit and episode.status == ACTIVE:
+                episode.status = MOVE_LIMIT
     return episode.status
 
 
 _NUMBERS = np.zeros(1, np.int64)
 _SHELF = np.zeros((1, 1), np.int64)  # nobody's rows, nobody's points
-_MOVED = np.zeros(1, np.bool_)
-_ROWS = _SHELF, _SHELF, _NUMBERS
-_OUTCOME = place_in(EPISODE, "outcome")
 
 
 @cache
-def runner(view_kind: Kind, kind: Kind) -> Callable[..., None]:
+def runner(view_kind: Kind, kind: Kind) -> Callable[..., int]:
     """``run`` for worlds and algorithms of these kinds."""
-    records = new_record(EPISODE), new_record(FRAME)
-    order = diary = (_NUMBERS, _NUMBERS)
-    points = (_SHELF, _MOVED, _MOVED, _NUMBERS)
-    return entrance(run, view_kind, kind, *_ROWS, records[0], *order, *diary, *points, _NUMBERS, records[1])
+    return entrance(run, view_kind, kind, _SHELF, _SHELF, new_record(EPISODE), 1, _NUMBERS, _NUMBERS, _NUMBERS)
 
 
 @cache
 def relocator(view_kind: Kind, kind: Kind) -> Callable[..., None]:
     """``relocate`` for worlds and algorithms of these kinds."""
     numbers = (_NUMBERS,) * 3
-    return entrance(relocate, view_kind, kind, *_ROWS, new_record(EPISODE), *numbers, _SHELF, _NUMBERS, _NUMBERS)
-
-
-@cache
-def carrier(view_kind: Kind, kind: Kind) -> Callable[..., None]:
-    """``carry_out`` for worlds and algorithms of these kinds."""
-    numbers = (_NUMBERS,) * 2
-    end = _SHELF, _MOVED, _NUMBERS, new_record(FRAME)
-    return entrance(carry_out, view_kind, kind, *_ROWS, new_record(EPISODE), *numbers, *end)
+    rows = _SHELF, _SHELF, _NUMBERS
+    return entrance(relocate, view_kind, kind, *rows, new_record(EPISODE), *numbers, _SHELF, _NUMBERS, _NUMBERS)
 
 
 class Alone:
     """One agent and its calls of ``run``: what does not change from call to call is laid out once."""
 
-    def __init__(self, view: Any, episode: Any, share: int) -> None:
+    def __init__(self, view: Any, episode: Any) -> None:
         self._views = Shelf(kind_of(view))
         self._views.put(0, view)
         self._view = view  # keeps its arrays alive
-        self._episode, self._book = episode, book_of(episode)
-        self._frame, self._turn = new_record(FRAME), np.array([0, 1])
-        self._frame["share"], self._frame["alone"] = share, 1
-        episode["weight"] = 1
-        self._ticks = book_of(self._frame)
+        self._episode = episode
         self._shelf: Shelf | None = None
         self._state: Any = None  # what is on the shelf
 
@@ -634,27 +428,8 @@ class Alone:
         """Up to so many ticks; returns the episode's status, or what the caller is asked for."""
         if state is not self._state:
             self._take(state)
-        self._ticks[0] = ticks
-        self._turn[0] = 0
-        self._run(
-            self._views.kind.token,
-            self._kind.token,
-            self._views.rows,
-            self._rows,
-            _NUMBERS,
-            self._episode,
-            _NUMBERS,
-            self._turn,
-            trail,
-            spent,
-            _SHELF,
-            _MOVED,
-            _MOVED,
-            _NUMBERS,
-            clock,
-            self._frame,
-        )
-        return self._book[_OUTCOME]
+        kinds = self._views.kind.token, self._kind.token
+        return self._run(*kinds, self._views.rows, self._rows, self._episode, ticks, trail, spent, clock)
 
     def relocate(self, state: Any, place: int, goal: int, clock: np.ndarray) -> bool:
         """Put the agent somewhere and send it to a goal. False: a new planner must be made."""

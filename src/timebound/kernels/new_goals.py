@@ -59,6 +59,7 @@ def turn_to(world, table, search, goal):
     search.goal_slot = -1
     search.goal_f = INFINITE
     search.paused = 0
+    search.paid = 0
     if not seen(table, search, goal):
         if search.status != EXHAUSTED:
             search.status = RUNNING
@@ -169,10 +170,12 @@ def keep_course(world, table, queue, search, counts, tick):
     """Give the open list new keys if the search is off its course. Before it goes on; to be asked in each tick.
 
     Returns a status and the price, in expansions. RUNNING: if nothing is left of the tick's limit, or ``sorting`` says
-    that there is more to do, the search must wait until the next tick.
+    that there is more to do, the search must wait until the next tick. ``search.paid`` is what has been paid in the
+    tick: the caller takes it from the limit if the tick is gone on with, and sets it to 0 at its end.
     """
     if not search.sorting:
-        if not _off_course(world, table, search, counts):
+        # Not in the middle of a slice: a pause changes nothing.
+        if search.paused or not _off_course(world, table, search, counts):
             return RUNNING, np.int64(0)
         search.aim = search.goal
         if search.goal_slot >= 0:
@@ -187,12 +190,13 @@ def keep_course(world, table, queue, search, counts, tick):
     first = search.sorted
     last = first + _ENTRIES * min(tick.limit, 1 << 40)
     while search.sorting and search.sorted < last and status == RUNNING:
-        # It does not pause: an entry takes nanoseconds, and a pause would have to remember what the tick has paid.
+        # It does not pause: an entry takes nanoseconds.
         until = min(last, search.sorted + _CLOCK) if tick.deadline > 0 else last
         status = _sort(world, table, queue, search, until)
         if tick.deadline > 0 and now_ns(tick.clock) > tick.deadline:
             break
     price = (search.sorted - first + _ENTRIES - 1) // _ENTRIES
+    search.paid += price
     if not search.sorting:
         search.next_from = counts.expanded + search.sorted // _ENTRIES
     return status, price

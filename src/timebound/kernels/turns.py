@@ -17,7 +17,7 @@ from .loop import ACTIVE, EPISODE
 from .native import entrance
 from .workspace import new_record
 
-__all__ = ["fitting", "fitting_entrance", "starters", "starters_entrance"]
+__all__ = ["fitting", "fitting_entrance", "in_need", "in_need_entrance", "starters", "starters_entrance"]
 
 
 @inlined
@@ -39,41 +39,39 @@ def fitting(episodes, order, first, last, crew, number, share, limit, room):
 
 
 @kernel
-def starters(episodes, order, wants, begin, count, crew, number, least, most, limit, room, chosen):
-    """Turns in frame ``number`` for those of a crew who are in need of one, before the others.
-
-    All have the same part of ``room``, from ``least`` to ``most`` times their weights. If it is not enough for all,
-    those have one who are first from place ``begin`` of the order on, around to there, and fit. ``chosen`` tells, after
-    a place from which to begin the next time and the share: how many, then which.
-    """
+def in_need(episodes, order, wants, count, crew, number, limit):
+    """The weights of those of a crew, added up, who are in need of a turn in frame ``number``."""
     weights = np.int64(0)
     for place in range(count):
         k = order[at(place)]
         if wants[at(k)] and _needs(episodes[at(k)], crew, number, 1, limit) > 0:
             weights += episodes[at(k)].weight
+    return weights
+
+
+@kernel
+def starters(episodes, order, wants, begin, count, crew, number, share, limit, room, most, chosen):
+    """Turns in frame ``number`` for those of a crew who are in need of one, before the others.
+
+    If there is not room for all, those have one who are first from place ``begin`` of the order on, around to there,
+    and fit. ``chosen`` tells, after a place from which to begin the next time: how many, then which. With the ``most``
+    room that there can be, who needs more than that is not waited for.
+    """
     found = np.int64(0)
     left = np.int64(-1)  # the first that did not fit
-    share = np.int64(0)
-    if weights > 0:
-        share = min(max(room // weights, least), most)
-        for n in range(count):
-            place = begin + n if begin + n < count else begin + n - count
-            k = order[at(place)]
-            if not wants[at(k)]:
-                continue
-            needs = _needs(episodes[at(k)], crew, number, share, limit)
-            if needs == 0:
-                continue
-            if needs > room:
-                if left < 0:
-                    left = place
-                continue
+    for n in range(count):
+        place = begin + n if begin + n < count else begin + n - count
+        k = order[at(place)]
+        needs = _needs(episodes[at(k)], crew, number, share, limit) if wants[at(k)] else np.int64(0)
+        if needs > room:
+            if left < 0 and needs <= most:
+                left = place
+        elif needs > 0:
             room -= needs
-            chosen[at(3 + found)] = k
+            chosen[at(2 + found)] = k
             found += 1
     chosen[0] = left if left >= 0 else begin
-    chosen[1] = share
-    chosen[2] = found
+    chosen[1] = found
 
 
 @cache
@@ -81,6 +79,13 @@ def fitting_entrance() -> Callable[..., Any]:
     """``fitting``, for calls from Python."""
     numbers = np.zeros(1, np.int64)
     return entrance(fitting, new_record(EPISODE), numbers, *(7 * (0,)))
+
+
+@cache
+def in_need_entrance() -> Callable[..., Any]:
+    """``in_need``, for calls from Python."""
+    numbers, flags = np.zeros(1, np.int64), np.zeros(1, np.bool_)
+    return entrance(in_need, new_record(EPISODE), numbers, flags, *(4 * (0,)))
 
 
 @cache
