@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -1403,3 +1404,17 @@ def test_stats_hear_of_edits_as_well() -> None:
     assert (fleet.stats.agents, fleet.stats.served) == (2, 2)
     world.block((1, 5))
     assert (fleet.stats.agents, fleet.stats.served) == (0, 0)
+
+
+def test_the_database_of_a_fleet_is_for_those_who_use_one(tmp_path: Path) -> None:
+    """Others may be added beside them; who is given one and has no use for it is told so."""
+    world = tb.Grid(tb.generate.rooms((30, 30), room=6, seed=1))
+    database = tb.prepare(world, tmp_path / "rooms.coverage", algorithm="knn-lrta*")
+    free = np.argwhere(world.free)
+    fleet = tb.Fleet(world, "knn-lrta*", frame_expansions=1000, database=database)
+    ids = [*fleet.add([free[0]], [free[-1]]), *fleet.add([free[1]], [free[-2]], spec="tb-wa*")]
+    while fleet.active:
+        fleet.tick()
+    assert (fleet.statuses[ids] == 1).all()
+    with pytest.raises(tb.SpecError, match=r"tb-wa\* uses no database"):
+        fleet.add([free[1]], [free[-2]], spec="tb-wa*", database=database)

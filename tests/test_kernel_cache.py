@@ -123,16 +123,88 @@ print(late.ask(late.State(3)))
 """
 
 
+def told_in_turn(folder: Path, *programs: str) -> list[list[str]]:
+    """What these programs print, one after the other, which find the modules in ``folder`` and each other's code."""
+    found = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": found, "XDG_CACHE_HOME": str(folder / "home")}
+    told = []
+    for program in programs:
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        told.append(done.stdout.splitlines())
+    return told
+
+
 def test_a_text_that_comes_too_late_for_what_is_found(tmp_path: Path) -> None:
     """It is refused as where the code was compiled: that would go on to answer as before, without a word."""
     (tmp_path / "late.py").write_text(LATE)
-    found = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": found, "XDG_CACHE_HOME": str(tmp_path / "home")}
-    for compiled in (["ask"], []):
-        done = subprocess.run([sys.executable, "-c", ASKING], env=environment, capture_output=True, text=True)
-        first, refused, last = done.stdout.splitlines()
-        assert (first, last) == (f"-3 {compiled}", "-3"), done.stderr
+    for compiled, lines in zip((["ask"], []), told_in_turn(tmp_path, ASKING, ASKING), strict=True):
+        first, refused, last = lines
+        assert (first, last) == (f"-3 {compiled}", "-3")
         assert refused.startswith("question was compiled for State before it had a text")
+
+
+OTHER = """
+import late
+
+@late.kernel
+def double(state):
+    return 2 * state.x
+
+def tell():
+    print(double(late.State(3)))
+"""
+FIRST_BOTH = "import late, other; print(late.ask(late.State(3))); other.tell()"
+THEN_A_TEXT = """
+import late, other
+other.tell()
+late.question.on(late.State)(lambda state: 100 * state.x)
+print(late.ask(late.State(3)))
+"""
+
+
+def test_a_text_in_time_is_taken_whatever_another_program_had_compiled(tmp_path: Path) -> None:
+    """Of what is found on the disk only that is too late for a text that would have asked for it."""
+    (tmp_path / "late.py").write_text(LATE)
+    (tmp_path / "other.py").write_text(OTHER)
+    assert told_in_turn(tmp_path, FIRST_BOTH, THEN_A_TEXT) == [["-3", "6"], ["6", "300"]]
+
+
+OF_OURS = """
+from timebound.kernels.jit import generic, kernel
+
+@generic
+def question(view): ...
+
+question.otherwise(lambda view: -1)
+
+@kernel
+def ask(view):
+    return question(view)
+"""
+TEXT_OF_OURS = """
+import of_ours
+from timebound.kernels.views import GridView
+of_ours.question.on(GridView)(lambda view: 7)
+"""
+ASK_OF_OURS = """
+import numpy, timebound
+import of_ours{more}
+print(of_ours.ask(timebound.Grid(numpy.ones((7, 7), bool)).view))
+"""
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_text_of_theirs_for_a_type_of_ours_is_not_forgotten(tmp_path: Path, first: int) -> None:
+    """Code that was kept by a program that had not imported it, or had, is not for one that has, or has not."""
+    (tmp_path / "of_ours.py").write_text(OF_OURS)
+    (tmp_path / "text_of_ours.py").write_text(TEXT_OF_OURS)
+    programs = [ASK_OF_OURS.format(more=""), ASK_OF_OURS.format(more=", text_of_ours")]
+    answers = [["-1"], ["7"]]
+    if first:
+        programs.reverse()
+        answers.reverse()
+    assert told_in_turn(tmp_path, *programs) == answers
 
 
 def kept(folder: Path) -> dict[str, bytes]:

@@ -161,6 +161,41 @@ def test_a_wall_in_front_of_a_walker_stops_it_until_its_turn() -> None:
     assert (fleet.statuses[ids] == 2).all()
 
 
+def test_whoever_has_nothing_to_walk_along_begins_before_its_turn_in_a_crew_of_its_own_too() -> None:
+    """Where estimates are a function of the goal, each goal makes a crew."""
+    nodes = np.arange(399)
+    world = tb.Graph(nodes, nodes + 1, np.ones(399), nodes=400, directed=False, heuristic=lambda goal: np.zeros(400))
+    for goals in ([399] * 20, list(range(380, 400))):
+        fleet = tb.Fleet(world, "tb-wa*", frame_expansions=120)
+        fleet.add(list(range(0, 200, 10)), goals)
+        assert [fleet.tick() for _ in range(10)] == [20] * 10
+
+
+def test_the_first_frame_is_used_by_all() -> None:
+    """All are in need of a turn, so nothing is kept for those who are not."""
+    fleet, _ = crowded("tb-wa*", 5)
+    assert fleet.tick() == 40
+    assert fleet.stats.last_expansions > 0.9 * fleet.frame_expansions
+
+
+@pytest.mark.parametrize("corners", ["never", "always"])
+def test_every_move_is_one_of_a_tick(corners: str) -> None:
+    """A step that was held, and somebody stood in the way of, is asked for again, though it be the last one known."""
+    cells = np.random.default_rng(4).random((9, 9)) > 0.15
+    world = tb.Grid(cells, corners=corners)
+    free = np.argwhere(world.free)
+    random = np.random.default_rng(1)
+    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=20, collisions=True)
+    ids = fleet.add(free[random.choice(len(free), 20, replace=False)], free[random.choice(len(free), 20)])
+    for n in range(600):
+        if n % 20 == 19:
+            fleet.send(ids, free[random.choice(len(free), 20)])
+        books = fleet._roster.episodes
+        moves, ticks = books["moves"][ids].copy(), books["ticks"][ids].copy()
+        tick(fleet)
+        assert not ((books["moves"][ids] > moves) & (books["ticks"][ids] == ticks)).any()
+
+
 @pytest.mark.parametrize("milliseconds", [0.02, 0.2])
 def test_a_frame_of_milliseconds_that_is_too_small(milliseconds: float) -> None:
     """Nobody is forgotten, however little there is time for."""

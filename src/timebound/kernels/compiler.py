@@ -24,12 +24,14 @@ from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.cpu import CPUTargetOptions
 from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 
 from ..errors import unfit_numba
 from . import shipping
 from .kernel_cache import PackageCache
+from .texts import note, noting
 
 for _owner, _names in (
     (CompileResult, ("_find_referenced_environments",)),
@@ -119,13 +121,13 @@ def take_in(kernel: Any) -> None:
 def choice(
     function: Callable[..., Any],
     helpers: dict[type | None, Any],
-    passed_over: set[type],
+    name: str,
     likenesses: dict[type, type],
 ) -> None:
     """Let kernels call ``function``: it is the helper for the NamedTuple type of its first argument.
 
-    A type without one has that of the type that it looks like, or that for None, if there is one; types without one
-    are then among those ``passed_over``.
+    A type without one has that of the type that it looks like, or that for None, if there is one; that is then noted
+    under its full ``name``.
     """
 
     class Choice(AbstractTemplate):
@@ -138,7 +140,7 @@ def choice(
             helper = helpers.get(kind) or helpers.get(like) or helpers.get(None)
             if helper is None:
                 return None
-            passed_over.update({kind, like} - helpers.keys())
+            note({(name, one) for one in {kind, like} - helpers.keys()})
             callee = types.Dispatcher(helper)
             signature = callee.get_call_type(self.context, args, kws)
             self.compiled[signature.args] = callee.get_overload(signature)
@@ -199,7 +201,21 @@ def entry_of(function: Any, samples: Any) -> Callable[..., Any]:
     return function.overloads[signature].entry_point
 
 
-class _Compiled(CPUDispatcher):
+class _Noting(CPUDispatcher):
+    """A compiled function that knows of each version which ``generic`` names have no text in it, or in what it calls.
+
+    It is asked to compile whenever something that is compiled calls it, also if it has been before.
+    """
+
+    def compile(self, sig: Any) -> Any:
+        with noting() as found:
+            entrance = super().compile(sig)
+        versions = self.__dict__.setdefault("passed_over", {})
+        note(versions.setdefault(normalize_signature(sig)[0], found))
+        return entrance
+
+
+class _Compiled(_Noting):
     """A compiled function."""
 
     def compile(self, sig: Any) -> Any:
@@ -240,7 +256,7 @@ def helper_of(function: Any) -> Any:
     return helper
 
 
-class _Helper(CPUDispatcher):
+class _Helper(_Noting):
     """A compiled function that only kernels call. Numba would jump to nowhere if Python called it."""
 
     def __call__(self, *args: Any) -> Any:

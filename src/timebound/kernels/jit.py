@@ -116,15 +116,16 @@ def generic(function: F) -> F:
     """Make ``function`` a name with one text per NamedTuple type of its first argument.
 
     The decorated function is only the documentation of the contract; ``function.on(Type, ...)`` registers a text, and
-    ``function.otherwise`` the text for types that have none, if there is to be one; ``function.knows(Type)`` tells
-    whether a type has one of its own. A type that looks like another (``looks_like``) has the text of that one, if it
-    has none of its own.
+    ``function.otherwise`` the text for types that have none, if there is to be one. A type that looks like another
+    (``looks_like``) has the text of that one, if it has none of its own. ``function.knows(Type)`` tells whether a type
+    has either.
     """
     texts: dict[type, Callable[..., Any]] = {}
     rest: list[Callable[..., Any]] = []  # the text for all other types, if there is one
     helpers: dict[type | None, Any] = {}  # the same compiled; that of ``rest`` by the name None
     without: set[type] = set()  # types that it was compiled for while they had none
-    passed_over[f"{function.__module__}.{function.__qualname__}"] = without
+    name = f"{function.__module__}.{function.__qualname__}"
+    passed_over[name] = without
     ours = is_covered(function.__code__.co_filename)
 
     found: dict[type, Callable[..., Any]] = {}  # what plain Python has called before
@@ -140,16 +141,16 @@ def generic(function: F) -> F:
         def register(text: F) -> F:
             found.clear()
             for kind in kinds:
-                name = kind.__qualname__.rpartition(".")[2]
+                short = kind.__qualname__.rpartition(".")[2]
                 if kind in texts:
                     # What was compiled for the type would go on to run the text of before.
                     raise Error(
-                        f"{function.__name__} has a text for {name} already; "
+                        f"{function.__name__} has a text for {short} already; "
                         "to change it, define the NamedTuple anew as well"
                     )
                 if kind in without:
                     raise Error(
-                        f"{function.__name__} was compiled for {name} before it had a text; "
+                        f"{function.__name__} was compiled for {short} before it had a text; "
                         "register the text before the first agent is made"
                     )
                 texts[kind] = text
@@ -173,5 +174,5 @@ def generic(function: F) -> F:
     dispatch.knows = lambda kind: likenesses.get(kind, kind) in texts or kind in texts
     dispatch.otherwise = otherwise
     if COMPILED:
-        choice(dispatch, helpers, without, likenesses)
+        choice(dispatch, helpers, name, likenesses)
     return dispatch  # type: ignore[return-value]

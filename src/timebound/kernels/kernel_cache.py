@@ -92,13 +92,13 @@ def _named_tuples(of: Any) -> set[type]:
     return found
 
 
-def _from_elsewhere(arguments: Any) -> list[Origin | None]:
-    """Where what takes part in a kernel for these types comes from, apart from the kernel itself and what is ours."""
+def _from_elsewhere(arguments: Any, ours: bool) -> list[Origin | None]:
+    """Where what takes part in a kernel for these types comes from, apart from what is ours, as the kernel may be."""
     kinds = _named_tuples(arguments)
     origins = [origin_of(kind) if can_be_kept(kind) else None for kind in kinds if not is_our_type(kind)]
     kinds |= {likenesses[kind] for kind in kinds if kind in likenesses}
     texts = [text for kind in kinds for text in texts_from_elsewhere.get(kind, ())]
-    if not origins and not any(ours for _, ours in texts):
+    if ours and not origins and not any(of_ours for _, of_ours in texts):
         return []  # our kernels cannot call what others made generic, though it be for types of ours
     return origins + [origin for origin, _ in texts]
 
@@ -152,7 +152,7 @@ class PackageCache(FunctionCache):
 
         In a notebook anything may have been defined anew since, and types in a script have another name elsewhere.
         """
-        others = _from_elsewhere(getattr(sig, "args", sig))
+        others = _from_elsewhere(getattr(sig, "args", sig), not self._own)
         origins = [origin for origin in (*self._own, *others) if origin is not None]
         if len(origins) < len(self._own) + len(others):
             return []
@@ -187,7 +187,7 @@ class PackageCache(FunctionCache):
         It calls none of Numba's own runtime, which need not be made ready for it: that takes a third of a second.
         """
         key = self._index_key(sig, target_context.codegen())
-        if self._shipped_as and not _from_elsewhere(getattr(sig, "args", sig)):
+        if self._shipped_as and not _from_elsewhere(getattr(sig, "args", sig), not self._own):
             yield shipping.find(self._shipped_as, key)
         for files in self._files(sig):
             yield files.load(key)
@@ -197,8 +197,7 @@ class PackageCache(FunctionCache):
         if files and self._impl.check_cachable(data):
             with suppress(OSError):  # a full disk, or a folder that cannot be written any more
                 # With what nobody may register a text for once this code is in use, whoever has compiled it.
-                passed_over = who_is_passed_over(_named_tuples(getattr(sig, "args", sig)))
-                files[0].save(self._index_key(sig, data.codegen), (*self._impl.reduce(data), passed_over))
+                files[0].save(self._index_key(sig, data.codegen), (*self._impl.reduce(data), who_is_passed_over()))
 
 
 @cache

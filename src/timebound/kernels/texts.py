@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,8 @@ __all__ = [
     "can_be_kept",
     "likenesses",
     "looks_like",
+    "note",
+    "noting",
     "origin_of",
     "passed_over",
     "recall_passed_over",
@@ -33,29 +36,45 @@ def looks_like(kind: type, other: type) -> None:
 passed_over: dict[str, set[type]] = {}
 
 
-def _with_likes(kinds: set[type]) -> set[type]:
-    return kinds | {likenesses[kind] for kind in kinds if kind in likenesses}
+# What was passed over in each of the functions that are being compiled, one for the other: the innermost is the last.
+_under_way: list[set[tuple[str, type]]] = []
+
+
+@contextmanager
+def noting() -> Iterator[set[tuple[str, type]]]:
+    """A set of what is passed over in the function that is compiled meanwhile, and in those that it calls."""
+    found: set[tuple[str, type]] = set()
+    _under_way.append(found)
+    try:
+        yield found
+    finally:
+        _under_way.pop()
+
+
+def note(found: set[tuple[str, type]]) -> None:
+    """This was passed over for what is compiled now: a text would come too late."""
+    for name, kind in found:
+        passed_over[name].add(kind)
+    if _under_way:
+        _under_way[-1].update(found)
 
 
 def _in_full(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def who_is_passed_over(kinds: set[type]) -> list[tuple[str, str]]:
-    """Which generic names have been compiled without texts for which of these types, or of those they look like.
-
-    Some may have been for other kernels that take such types as well.
-    """
-    kinds = _with_likes(kinds)
-    return sorted((name, _in_full(kind)) for name, types in passed_over.items() for kind in types & kinds)
+def who_is_passed_over() -> list[tuple[str, str]]:
+    """Which generic names have no texts for which types in the function that has just been compiled."""
+    return sorted((name, _in_full(kind)) for name, kind in _under_way[-1])
 
 
 def recall_passed_over(names: list[tuple[str, str]], kinds: set[type]) -> None:
-    """Code that was ``names`` of ``who_is_passed_over`` is back from the disk: a text would come too late for it."""
-    found = {_in_full(kind): kind for kind in _with_likes(kinds)}
-    for name, kind in names:
-        if name in passed_over and kind in found:
-            passed_over[name].add(found[kind])
+    """Code that was ``names`` of ``who_is_passed_over`` is back from the disk: a text would come too late for it.
+
+    ``kinds`` are the types that it is for.
+    """
+    found = {_in_full(kind): kind for kind in kinds | {likenesses[kind] for kind in kinds if kind in likenesses}}
+    note({(name, found[kind]) for name, kind in names if name in passed_over and kind in found})
 
 
 # What was registered with ``generic`` from elsewhere, by type: where it comes from, and whether for a name of ours.
