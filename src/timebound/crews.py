@@ -17,7 +17,7 @@ __all__ = ["NOBODY", "Crew", "Herd"]
 
 NOBODY = 1 << 62  # when nobody was served: after every tick
 
-_ANEW = ("views", "shelf", "rows", "told", "tick", "paces", "_chosen")  # not saved, but made anew
+_ANEW = ("views", "shelf", "rows", "told", "tick", "relocate", "paces", "_chosen")  # not saved, but made anew
 
 
 class Crew:
@@ -48,11 +48,17 @@ class Crew:
         self.views.put(0, self.view)
         self.shelf = Shelf(kind, rows)
         self._lay_out()
+        # All that they may need is compiled now, or loaded: not in a frame.
         self.tick = frames.ticker(self.views.kind, kind)
+        self.relocate = loop.relocator(self.views.kind, kind)
+        turns = (fitting_entrance, in_need_entrance, starters_entrance)
+        for entrance in turns[: 3 if self.walks else 1]:
+            entrance()
 
     def prepare(self, kind: Kind) -> None:
-        """Have what a tick of agents of another kind takes compiled now: some may become such in the middle of one."""
+        """The same for agents of another kind: some may become such in the middle of a tick."""
         frames.ticker(self.views.kind, kind)
+        loop.relocator(self.views.kind, kind)
 
     def _lay_out(self) -> None:
         """What kernels that serve a crew are told first."""
@@ -74,11 +80,6 @@ class Crew:
     def carry(self) -> Callable[..., None]:
         """``frames.carry_out`` for them."""
         return frames.carrier(self.views.kind, self.shelf.kind)
-
-    @property
-    def relocate(self) -> Callable[..., None]:
-        """``loop.relocate`` for them."""
-        return loop.relocator(self.views.kind, self.shelf.kind)
 
     def rest(self, more: int, weight: int) -> None:
         """So many more of them, who have such a part of the frame, rest."""

@@ -22,6 +22,7 @@ from .algorithms import Spec, check_refusal, parse_spec
 from .budget import UNLIMITED, Budget, countable
 from .crews import NOBODY, Crew, Herd
 from .errors import Error, ProblemError, SpecError, at_least, check_rows, check_world, is_number
+from .fields import DistanceField
 from .hands import in_use, one_thread, undisturbed
 from .kernels import frames, loop
 from .kernels.distance_field import NOWHERE
@@ -102,6 +103,8 @@ class FleetStats:
     waited: np.ndarray = field(repr=False)
 
 
+_rehearsed: set[type] = set()  # kinds of worlds for which all that fields take is loaded
+
 _one_thread, _whole = one_thread("fleet"), one_thread("fleet", whole=True)
 
 
@@ -118,11 +121,12 @@ class Fleet(Savable):
     expanded to choose moves; what an algorithm expands while it learns is bounded by that and counted apart.
 
     Agents of the time-bounded family, such as ``tb-wa*``, need not stand still between turns: they walk on along
-    what they have planned. So they take turns as soon as there are less than 32 expansions for each: turns of 128
-    for each share, for a turn pays that is long enough; or less, so that nobody's is more than half of their part
-    of the frame. Who has nothing to walk along is served first; as much as half of a frame may go to that, so F is
-    then the larger of u and E / 2 - u + 1. Agents beside them that cannot walk on have what they need before, if it
-    is within their part of the frame; then W and E are those of the others.
+    what they have planned. So they take turns as soon as there are less than 32 expansions for each (or less than one
+    may make at all). Turns are longer then, for a turn pays that is long enough: what eight frames have for each, up to
+    128 expansions, times the priority; but not more than half of their part of the frame, unless each has as much. Who
+    has nothing to walk along is served first; as much as half of a frame may go to that, so F is then the larger of u
+    and E / 2 - u + 1. Agents beside them that cannot walk on have what they need before, if it is within their part of
+    the frame; then W and E are those of the others, and of what is left.
 
     With ``collisions`` no two agents are ever in one cell, and none swap places: who is in the way makes way (PIBT, see
     ``docs/crowds.md``). ``seed`` is for the lots that are drawn then.
@@ -178,6 +182,9 @@ class Fleet(Savable):
         self._late = self._expansions = self._last_expansions = self._learning = self._moves = 0
         self._check(self._spec, database)
         self._take_tools()
+        if collisions:  # with nobody: so it is loaded, or compiled, now and not in a frame
+            inherit(world.view, self._roster.crowd, self._roster.units, 0, 0, self._seed, False)
+            raise_priorities(self._roster.units, 0)
 
     def _take_tools(self) -> None:
         """What a process has of its own."""
@@ -237,6 +244,8 @@ class Fleet(Savable):
         here = self._starts(starts, "start")
         there = self._goals(goals, len(here))
         self._check_apart(here, "start")
+        if here and chosen.algorithm.shares:
+            self._rehearse(there[0])
         rows = roster.count
         ids = [roster.enroll(chosen, held) for _ in here]
         fields = dict.fromkeys(_FIELDS, 0) | {
@@ -444,6 +453,18 @@ class Fleet(Savable):
         faults.append(type(problem)(f"{len(agents)} agents of field, {agents[0]} first, were stopped: {problem}"))
         for k in agents:
             self._roster.stop(k)
+
+    def _rehearse(self, goal: int) -> None:
+        """Grow and follow a field with nobody: so it is loaded, or compiled, now and not in a frame."""
+        roster, world = self._roster, self._world
+        if type(world.view) in _rehearsed or not world.undirected:
+            return
+        field = DistanceField(world, world.point_of(goal))
+        field.grow(1)
+        steps = field.following(np.array([goal]))[:0]
+        follow(world.view, roster.episodes, steps, steps, NOWHERE, *self._seen, roster.noted, 0, False)
+        carry(world.view, roster.episodes, steps, steps, *self._seen, roster.noted)
+        _rehearsed.add(type(world.view))
 
     def _follow(self, herd: Herd, faults: list[Exception]) -> None:
         """Let the agents of a herd step downhill."""

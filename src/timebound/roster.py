@@ -206,6 +206,8 @@ class Roster:
                 )
                 for later in getattr(self.planners[k], "becomes", ()):
                     fresh.prepare(later)
+                if self.collisions:
+                    _ = fresh.carry  # loaded now, and not in a frame
                 self._crewed += 1
             seat = fresh.seat()  # first, for there may be no memory
             if crew is not None:

@@ -47,9 +47,11 @@ FRAME = np.dtype(
     ]
 )
 
-# Agents that a thread takes at a time: a sixteenth of all, within these bounds; towards the end fewer, so that all
-# threads are ready at the same time. If there is a deadline, the last number.
-_AT_ONCE, _MOST_AT_ONCE, _IN_HASTE = 16, 256, 4
+# Agents that a thread takes at a time: a quarter of those that are left, within these bounds, so that all threads are
+# ready at the same time. The last number is the least where each may take long (a turn of so many expansions).
+_AT_ONCE, _MOST_AT_ONCE, _IN_HASTE, _LONG = 16, 256, 4, 32
+# If there is a deadline, as many as take about so many nanoseconds: then it looks at the clock.
+_SOON = 5_000
 # How many turns ahead of an agent's own what it holds is asked for: first where its arrays are, then the beginnings of
 # the arrays; in the last turns what it will read in the long ones, for each step of that depends on the one before.
 _ROWS_AHEAD, _ARRAYS_AHEAD = 10, 7
@@ -76,19 +78,23 @@ def tick_each(view_kind, kind, views, rows, seats, episodes, order, turn, points
     learned = 0
     steps = 0
     last = turn[1]
-    some = _IN_HASTE
-    if call.deadline == 0:
-        some = min(max((last - turn[0]) // (16 * _AT_ONCE) * _AT_ONCE, _AT_ONCE), _MOST_AT_ONCE)
+    least = _IN_HASTE if call.share >= _LONG else _AT_ONCE
     foreseen = np.int64(-1)  # up to which place agents have been foreseen
+    looked = now_ns(clock)
+    hasty = 0
     while True:
-        if call.deadline > 0 and now_ns(clock) > call.deadline:
-            break
-        taken = some
+        taken = min(max((last - turn[0]) // 4, least), _MOST_AT_ONCE)
+        if call.deadline > 0:
+            now = now_ns(clock)
+            if now > call.deadline:
+                break
+            hasty = min(2 * hasty, _MOST_AT_ONCE) if now - looked < _SOON else hasty // 2
+            hasty = max(hasty, 1)
+            looked = now
+            taken = min(taken, hasty)
         first = fetch_and_add(turn, taken)
         if first >= last:
             break
-        if call.deadline == 0 and last - first <= 4 * some:
-            some = _AT_ONCE
         # Where nobody was foreseen, because others have had their turns in between, that is done before anyone acts.
         lead = 0 if first == foreseen else _ROWS_AHEAD
         foreseen = first + taken
