@@ -478,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "8a67c4bd034b9281"
+LAYOUT = "6596f37b14be4414"
 
 
 @pytest.mark.compiled
