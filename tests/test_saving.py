@@ -478,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "6596f37b14be4414"
+LAYOUT = "7bc676c509b7347e"
 
 
 @pytest.mark.compiled

@@ -121,7 +121,7 @@ _FOLLOW = np.dtype(
     ]
 )
 # What is read to walk on lies in the first line of the cache.
-_WALKED = ["begun", "cutting", "late", "settled", "active", "edits", "stale", "last"]
+_WALKED = ["begun", "cutting", "late", "at", "active", "edits", "stale", "last"]
 FOLLOW = np.dtype([(name, _FOLLOW[name]) for name in sorted(_FOLLOW.names or (), key=lambda n: n not in _WALKED)])
 
 _SKIP_MOST = 4096  # closed states passed over in one tick of a budget in time, on the look for an open one

@@ -81,7 +81,7 @@ _EPISODE = np.dtype(
         ("pending", np.int64),  # moves still to be made before the next decision
         ("wish", np.int64),  # in a fleet: where it would step if it is to hold; where it stands if nowhere
         ("moves", np.int64),
-        ("ticks", np.int64),  # moves and waits
+        ("ticks", np.int64),  # moves and waits; in a fleet without the waits of who had no turn
         ("cost", np.float64),  # in the user's units
         ("cost_rest", np.float64),  # what rounding has taken from the sum so far
         ("weight", np.int64),  # in a fleet: how many shares of a frame it has
@@ -164,8 +164,9 @@ def walk_on(algorithm, world, s):
     """A step without planning, for an agent at ``s`` whose turn has not come: the next one of what is planned already.
 
     Returns how many states are known to lie ahead, of which the first is ready in ``route``: 0 if there is none, and
-    the agent waits; 1 if that is the last, and it should have a turn soon; 2 if there are more. It takes a constant
-    time, or that of halving a path, and expands nothing. What it leads to must be a legal step, whatever was edited.
+    the agent waits; 1 if that is the last, and it should have a turn soon; 2 if there are more. It takes a time with a
+    bound, that of halving a path at most, and expands nothing. What it leads to must be a legal step, whatever was
+    edited.
     """
 
 
