@@ -291,7 +291,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 def test_warm_up_runs_an_empty_one() -> None:
     steps: list[str] = []
     warm(lambda step, seconds, compiled: steps.append(step), kinds=["grid", "graph"], algorithms=[toy.TOY])
-    assert [step for step in steps if "toy" in step] == ["grid: toy"]
+    assert [step for step in steps if "toy" in step] == ["grid: toy", "grid: toy in a fleet"]
 
 
 def test_the_lab_makes_what_a_spec_says(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_nobody_starves_and_the_frame_is_kept(
 
 def test_who_asks_for_room_at_the_end_of_a_frame_has_it_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """However late it always is: who asked, and had none, has it by and by, and goes on."""
-    world = rooms()
+    world = tb.Grid(tb.generate.rooms((40, 40), room=10, seed=1))  # where they learn more than there is room for
     starts, goals = pairs(world, 12)
     fleet = tb.Fleet(world, "lrta*", frame_ms=1.0)
     ids = fleet.add(starts, goals)
