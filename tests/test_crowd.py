@@ -303,7 +303,7 @@ def test_the_command_tells_how_it_went(capsys: pytest.CaptureFixture[str]) -> No
         "ticks",
         "p99",
         "late",
-        "had their turn",
+        "had a turn",
         "longest wait",
         "arrivals",
         "on their way",
@@ -367,6 +367,18 @@ def test_a_table_is_redrawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     assert shown == "one\ntwo\n\x1b[2F\x1b[Jthree \\x1b[2J\n\x1b[1F\x1b[J"
     monkeypatch.setenv("TERM", "dumb")
     assert not output.Live().watched
+
+
+@pytest.mark.once
+def test_a_line_that_does_not_fit_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that went on in the next line would not be taken off whole."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "10")
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with output.Live() as live:
+        live(lambda: "0123456789abc\nshort")
+    assert screen.getvalue() == "012345678\nshort\n\x1b[2F\x1b[J"
 
 
 @pytest.mark.usefixtures("here")

@@ -269,8 +269,21 @@ def test_a_budget_is_kept() -> None:
     while not field.done:
         field.grow("1us")
     assert field.grow("1ms") == 0
-    with pytest.raises(tb.SpecError, match="budget"):
-        field.grow(0)
+
+
+def test_nothing_left_of_a_frame_is_a_budget_too() -> None:
+    """It takes notice of edits, and repairs nothing."""
+    world = tb.Grid([[1, 1, 1, 1]])
+    field = tb.DistanceField(world, (0, 0))
+    assert field.grow(0) == 0
+    assert not field.done
+    field.grow()
+    world.block((0, 3))
+    assert field.grow(0) == 0
+    assert field.distances.tolist() == [[0.0, 1.0, 2.0, math.inf]]
+    for wrong in (-1, False):
+        with pytest.raises(tb.Error, match="budget"):
+            field.grow(wrong)
 
 
 def test_many_goals_are_set_within_the_budget() -> None:
@@ -522,6 +535,8 @@ ROAD = tb.Graph([0, 1], [1, 2], directed=True)
         (tb.Grid([[1, 1]]), ((0, 0), math.inf), tb.ProblemError, "is a number, not inf"),
         (tb.Grid([[1, 1]]), ((0, 0), "x"), tb.WorldError, "the goals' costs must be numbers"),
         (tb.Grid([[1, 1]]), ([(0, 0), (0, 1)], [0, 1e12]), tb.ProblemError, "may differ by at most"),
+        (tb.Grid([[1, 1]]), ((0, 0), 1e300), tb.ProblemError, "may be at most .* in this world, not 1e.300"),
+        (tb.Grid(np.ones((3, 3))), (np.ones((3, 3)),), tb.ProblemError, "mask of goals is boolean; .* array != 0"),
         (tb.Graph([0], [1], directed=False), (7,), tb.ProblemError, "the goal 7"),
     ],
 )
@@ -542,7 +557,12 @@ def test_places_that_are_none() -> None:
             ask((0, 3))
     for wrong, words in (
         ([[1.5, 2]], "places on a grid are"),
-        ((1, 2), "places on a grid are"),
+        ((0, 2), r"a list or an array of them, not \(0, 2\); for one there is step"),
+        (np.array([0, 2]), "for one there is step"),
+        (None, "for one there is step"),
+        (np.array(3), "for one there is step"),
+        (np.ma.array([(0, 0)]), "for one there is step"),
+        ({(0, 0)}, "for one there is step"),
         (np.where(np.eye(2)), "np.arg"),
     ):
         with pytest.raises(tb.ProblemError, match=words):

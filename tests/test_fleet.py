@@ -814,6 +814,7 @@ def test_what_a_fleet_was_made_with_stays(name: str) -> None:
     fleet = tb.Fleet(tb.Grid([[1, 1]]), "lrta*", frame_expansions=10)
     with pytest.raises(AttributeError, match=name):
         setattr(fleet, name, None)
+    assert fleet.frame_expansions == 10
 
 
 def test_wrong_orders_change_nothing() -> None:
@@ -823,7 +824,7 @@ def test_wrong_orders_change_nothing() -> None:
     gone = int(fleet.add([(0, 0)], (1, 2))[0])
     fleet.cancel(gone)
     wrong = [
-        (lambda: fleet.add([(0, 0), (5, 5)], (1, 2)), "start of agent 1"),
+        (lambda: fleet.add([(0, 0), (5, 5)], (1, 2)), "start number 1 .5, 5. is off the map"),
         (lambda: fleet.add([(0, 0)], (0, 2)), "in a wall"),
         (lambda: fleet.add([(0, 2)], (0, 0)), "in a wall"),
         (lambda: fleet.add([(0, 0)], (9, 9)), "off the map"),
@@ -857,11 +858,19 @@ def test_wrong_orders_change_nothing() -> None:
         (lambda: fleet.status([]), "of one agent, not of 0"),
         (lambda: fleet.add(np.array(3), (0, 0)), "starts are a list or an array of points"),
         (lambda: fleet.add([(0, 0)], np.array(3)), "goals are a list or an array of points"),
-        (lambda: fleet.cancel(np.ma.array([k], mask=[True])), "of a masked array give its compressed"),
+        (lambda: fleet.cancel(np.ma.array([k], mask=[True])), "of a masked array give array.compressed.."),
         (lambda: fleet.add(np.ma.array([(0, 0)]), (0, 0)), "starts are a plain list or array"),
         (lambda: fleet.add({0, 1}, (0, 0)), "starts are a list or an array of points"),
         (lambda: fleet.add(np.where(world.free[:, 1:2]), (0, 0)), r"starts are points \(row, col\); np.where gives"),
         (lambda: fleet.send([k], np.where(np.eye(2) > 0)), r"take np.argwhere\(mask\)"),
+        (lambda: fleet.send([k], np.eye(2) > 0), r"goals are points \(row, col\); of a mask take np.argwhere"),
+        (lambda: fleet.send([k], np.ma.array([(0, 0)], mask=[(1, 0)])), r"give np.ma.compress_rows\(array\)"),
+        (lambda: fleet.send([k], [np.ma.masked, 0]), "two whole numbers"),
+        (lambda: fleet.send([k], [(0, 0), (0, 1)]), "2 goals do not fit 1 agent"),
+        (lambda: fleet.send([], [(0, 0)]), "1 goal does not fit 0 agents"),
+        (lambda: fleet.send([k, [k]], (0, 0)), "ids are whole numbers as add.. gave them in a list or an array"),
+        (lambda: fleet.send(np.array([k, 2**64 - 1], np.uint64), (0, 0)), f"no agent {2**64 - 1}"),
+        (lambda: fleet.cancel([2**63 + k]), f"no agent {2**63 + k}"),
     ]
     for order, words in wrong:
         with pytest.raises(tb.Error, match=words) as raised:
@@ -881,6 +890,7 @@ def test_wrong_orders_change_nothing() -> None:
         ({"frame_expansions": 0}, "frame_expansions"),
         ({"threads": 0}, "threads"),
         ({"budget": 0}, "budget"),
+        ({"collisions": 1}, "collisions is True or False, not 1"),
         ({"spec": "lrta*:depth=5", "frame_expansions": 10}, "depth=5 can take"),
         ({"spec": "a*"}, "real-time"),
         ({"spec": "lrta*", "database": 1}, "no database"),
@@ -889,6 +899,30 @@ def test_wrong_orders_change_nothing() -> None:
 def test_fleets_that_cannot_be(options: dict[str, Any], words: str) -> None:
     with pytest.raises(tb.Error, match=words):
         tb.Fleet(tb.Grid(np.ones((30, 30), bool)), **options)
+
+
+def test_flags_may_come_from_an_array() -> None:
+    fleet = tb.Fleet(tb.Grid([[1, 1]]), collisions=np.array([True])[0])
+    assert fleet.collisions is True
+
+
+def test_a_unit_that_is_wrong_is_called_by_its_id() -> None:
+    """Those that are to be added have none yet: they are told by their place in the call."""
+    world = tb.Grid([[1, 1, 0, 1]])
+    fleet = tb.Fleet(world, "lrta*", frame_expansions=100)
+    fleet.add([(0, 0), (0, 1), (0, 3)], (0, 0))
+    for order, words in (
+        (lambda: fleet.send([2, 1], [(0, 0), (0, 2)]), "the goal of agent 1 .0, 2. is in a wall"),
+        (lambda: fleet.place([2, 0], [(0, 2), (0, 0)]), "the point of agent 2 .0, 2. is in a wall"),
+        (lambda: fleet.add([(0, 0), (0, 2)], (0, 0)), "the start number 1 .0, 2. is in a wall"),
+        (lambda: fleet.add([(0, 0), (0, 0)], [(0, 0), (0, 2)]), "the goal number 1 .0, 2. is in a wall"),
+    ):
+        with pytest.raises(tb.ProblemError, match=words):
+            order()
+    polite = tb.Fleet(world, "lrta*", frame_expansions=100, collisions=True)
+    polite.add([(0, 0), (0, 1), (0, 3)], (0, 0))
+    with pytest.raises(tb.ProblemError, match=r"the point of agent 2, \(0, 1\), is taken"):
+        polite.place([2], [(0, 1)])
 
 
 def test_a_frame_of_milliseconds() -> None:
@@ -1046,7 +1080,7 @@ def test_units_keep_apart_whatever_happens(seed: int) -> None:
 def test_units_cannot_begin_in_each_other() -> None:
     world = tb.Grid(np.ones((4, 4), bool))
     fleet = tb.Fleet(world, "lrta*", frame_expansions=100, collisions=True)
-    with pytest.raises(tb.ProblemError, match=r"start of agent 1, \(0, 0\), is taken"):
+    with pytest.raises(tb.ProblemError, match=r"start number 1, \(0, 0\), is taken"):
         fleet.add([(0, 0), (0, 0)], [(3, 3), (3, 2)])
     ids = fleet.add([(0, 0), (0, 1)], [(3, 3), (3, 2)])
     with pytest.raises(tb.ProblemError, match="is taken"):
@@ -1154,6 +1188,20 @@ def test_a_chase_never_stands_still() -> None:
         assert fleet.moved[ids].all(), "somebody waits for a new field"
     walk(fleet)
     assert fleet.positions[ids].tolist() == [[side - 1, col]] * 3
+
+
+def test_who_stands_where_the_field_has_not_come_was_not_served() -> None:
+    world = tb.Grid(np.ones((1, 60), bool))
+    fleet = tb.Fleet(world, "field", frame_expansions=10)
+    fleet.add([(0, 5), (0, 59)], (0, 0))
+    fleet.tick()
+    assert fleet.moved.tolist() == [True, False]
+    assert fleet.stats.served == 1
+    fleet.tick()
+    assert fleet.stats.waited.tolist() == [0, 2]
+    while not fleet.moved[1]:
+        fleet.tick()
+    assert fleet.stats.waited[1] == 0
 
 
 def test_a_herd_without_a_way() -> None:

@@ -138,7 +138,13 @@ def test_is_free_looks_at_one_cell_or_many() -> None:
     cells = np.argwhere(np.ones((9, 11))) - 2  # those around the map too
     inside = ((cells >= 0) & (cells < (5, 7))).all(axis=1)
     expected = inside & np.pad(free, 2)[tuple((cells + 2).T)]
-    for some in (cells, cells.astype(np.int8), cells.tolist(), [tuple(cell) for cell in cells.tolist()]):
+    for some in (
+        cells,
+        cells.astype(np.int8),
+        cells.astype(float),
+        cells.tolist(),
+        [tuple(cell) for cell in cells.tolist()],
+    ):
         assert np.array_equal(world.is_free(some), expected)
     assert [world.is_free(tuple(cell)) for cell in cells.tolist()] == expected.tolist()
     assert [world.is_free(cell) for cell in cells] == expected.tolist()
@@ -146,7 +152,10 @@ def test_is_free_looks_at_one_cell_or_many() -> None:
     assert world.is_free(((0, 0), (0, 1))).tolist() == free[0, :2].tolist()
     assert world.is_free([]).tolist() == world.is_free(np.empty((0, 2), int)).tolist() == []
     assert world.is_free((2**70, 0)) is False
-    for wrong in ("ab", 3, None, (0.5, 1), (1, 2, 3), [(0, 1), (2,)], np.zeros((2, 2)), np.zeros((2, 3), int)):
+    assert world.is_free((1.0, 2)) is world.is_free(np.array([1.0, 2.0])) is bool(free[1, 2])
+    wrong_numbers = (0.5, 1), (True, 1), (np.nan, 0), np.zeros((2, 2), bool)
+    masked = np.ma.array([[0, 0]], mask=[[True, False]])
+    for wrong in ("ab", 3, None, (1, 2, 3), [(0, 1), (2,)], *wrong_numbers, masked, np.zeros((2, 3), int)):
         with pytest.raises(tb.ProblemError, match="cells are two whole numbers"):
             world.is_free(wrong)
 

@@ -246,6 +246,9 @@ def test_a_spec_with_parameters() -> None:
     [
         ("dijkstar", "there is no algorithm 'dijkstar'; did you mean 'dijkstra'?"),
         ("WA*", "there is no algorithm 'WA*'; did you mean 'wa*'?"),
+        ("wa* weight=2", "there is no algorithm 'wa* weight=2'; did you mean 'wa*:weight=2'?"),
+        ("tb-wa*,weight=3", "did you mean 'tb-wa*:weight=3'?"),
+        ("wa*;weight=2,reopen=true", "did you mean 'wa*:weight=2,reopen=true'?"),
         ("", "there is no algorithm ''; known are a*"),
         ("qqqqqq", "known are a*, "),
         ("wa*:wieght=2", "wa* has no parameter 'wieght'; did you mean 'weight'?"),

@@ -478,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "7bc676c509b7347e"
+LAYOUT = "fa51ded24b7fb1e5"
 
 
 @pytest.mark.compiled

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
 from .budget import UNLIMITED, Budget
-from .errors import ProblemError, WorldError, as_array, as_numbers, check_rows, check_world
+from .errors import ProblemError, WorldError, as_array, as_numbers, check_rows, check_world, is_number
 from .kernels.distance_field import AT_GOAL, UNKNOWN
 from .kernels.layout import G_BITS, INFINITE
 from .kernels.shared_field import SharedField
+from .text import shown
 from .worlds.grid import Grid
 from .worlds.protocol import World
 
 __all__ = ["DistanceField"]
 
 _FARTHEST = 1 << (G_BITS - 2)  # whole units between the costs of two goals
+_DEAREST = 1 << 62  # and that the cost of one may be
 
 
 class DistanceField:
@@ -70,14 +73,17 @@ class DistanceField:
     def grow(self, budget: Budget | int | str | None = None) -> int:
         """Grow, or repair what edits have changed: by so many expansions (``500``) or so long (``"1ms"``).
 
-        Without a budget until everything is known. Returns how many expansions it took; each looks at all neighbours
-        of one state. While fields for goals of before are still needed, they get their share.
+        Without a budget until everything is known; with 0 it is ``update``. Returns how many expansions it took; each
+        looks at all neighbours of one state. While fields for goals of before are still needed, they get their share.
 
         >>> import timebound as tb
         >>> field = tb.DistanceField(tb.Grid([[1, 1, 1, 1]]), (0, 0))
         >>> field.grow(2), field.done, field.distances
         (2, False, array([[ 0.,  1.,  2., nan]]))
         """
+        if is_number(budget) and budget == 0:  # what is left of a frame may be nothing
+            self.update()
+            return 0
         limit = Budget.of(budget)
         expansions = limit.expansions if limit.expansions is not None else UNLIMITED
         until = 0
@@ -269,11 +275,19 @@ class DistanceField:
 
     def _states_of(self, points: Any) -> np.ndarray:
         check_rows(points, "places")
+        masked = isinstance(points, str | bytes | np.ma.MaskedArray)
+        many = (isinstance(points, Sequence) and not masked) or (isinstance(points, np.ndarray) and points.ndim > 0)
+        if masked or not many or self._is_one(points):
+            raise ProblemError(f"places are a list or an array of them, not {shown(points)}; for one there is step()")
         states = self.world.path_states(points, "places on a grid are") if len(points) else np.empty(0, np.int64)
         if isinstance(self.world, Grid):
             for k in np.flatnonzero(states == 0)[:1]:  # off the map
                 self.world.place_of(points[int(k)])
         return states
+
+    def _is_one(self, points: Sequence[Any] | np.ndarray) -> bool:
+        """Whether it is a cell, not a list of such."""
+        return isinstance(self.world, Grid) and len(points) == 2 and not any(np.ndim(part) for part in points)
 
 
 class _Inside:
@@ -311,6 +325,10 @@ def _goals_of(world: World, goals: Any, costs: Any) -> tuple[np.ndarray, np.ndar
         if (prices.max() - prices.min()) * world.unit > _FARTHEST:
             most = _FARTHEST / world.unit
             raise ProblemError(f"the costs of two goals may differ by at most {most:.3g} in this world")
+        dearest = np.abs(prices).max()
+        if dearest * world.unit > _DEAREST:
+            most = _DEAREST / world.unit
+            raise ProblemError(f"the costs of goals may be at most {most:.3g} in this world, not {dearest:.3g}")
     least = float(prices.min())
     whole = np.rint((prices - least) * world.unit).astype(np.int64)
     # Of a goal that is named twice the lower cost counts.
@@ -334,6 +352,8 @@ def _goal_states(world: World, goals: Any) -> tuple[np.ndarray, tuple[int, ...] 
             return world.path_states(np.argwhere(array)) if array.any() else np.empty(0, np.int64), array.shape
         if array.ndim != 2:
             return np.array([world.place_of(goals, "goal")], np.int64), None
+        if array.shape == world.shape and array.shape[1] != 2 and array.dtype.kind in "iuf":
+            raise ProblemError("a mask of goals is boolean; of an array of numbers make one with array != 0")
         return np.array([world.place_of(goal, "goal") for goal in goals], np.int64), None
     if isinstance(goals, (list, set, frozenset)) or (isinstance(goals, np.ndarray) and goals.ndim):
         return np.array([world.place_of(goal, "goal") for goal in goals], np.int64), None

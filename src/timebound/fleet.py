@@ -170,8 +170,9 @@ class Fleet(Savable):
             self._frame_ms = _milliseconds(1.0 if frame_ms is None else frame_ms)
         most = UNLIMITED if budget is None else countable("budget, the expansions of an agent per tick,", budget)
         self._threads = countable("threads", threads, 256)
-        if not isinstance(collisions, bool):
+        if not isinstance(collisions, (bool, np.bool_)):
             raise SpecError(f"collisions is True or False, not {shown(collisions)}")
+        collisions = bool(collisions)
         self._seed = at_least(0, seed, "a seed is a whole number", (1 << 62) - 1)
         self._roster = Roster(world, most, min(most, self._frame_expansions or UNLIMITED), collisions)
         self._torn = False  # whether something was raised in the middle of the last tick
@@ -271,18 +272,18 @@ class Fleet(Savable):
             raise
         return np.array(ids, np.int64)
 
-    def _check_apart(self, states: list[int], what: str, but: Sequence[int] = ()) -> None:
-        """Where units must not stand in each other: a ProblemError if one would, apart from those who leave."""
+    def _check_apart(self, states: list[int], what: str, agents: Sequence[int] = ()) -> None:
+        """Where units must not stand in each other: a ProblemError if one would, apart from ``agents``, who leave."""
         roster = self._roster
         if not self.collisions:
             return
         here = roster.column("status") != CANCELLED
-        here[list(but)] = False
+        here[list(agents)] = False
         taken = set(roster.column("position")[here].tolist())
         for n, state in enumerate(states):
             if state in taken:
-                where = shown(self._world.point_of(state))
-                raise ProblemError(f"the {what} of agent {n}, {where}, is taken; with collisions each has its own")
+                name, where = _named(what, n, agents), shown(self._world.point_of(state))
+                raise ProblemError(f"the {name}, {where}, is taken; with collisions each has its own")
             taken.add(state)
 
     def _check(self, spec: Spec, database: Any) -> None:
@@ -296,7 +297,7 @@ class Fleet(Savable):
         limit = self._roster.limit
         check_refusal(spec, self._world, Budget(expansions=None if limit == UNLIMITED else limit))
 
-    def _states(self, points: Sequence[Any] | np.ndarray, what: str) -> list[int]:
+    def _states(self, points: Sequence[Any] | np.ndarray, what: str, agents: Sequence[int]) -> list[int]:
         """The states of many points, every one checked before anything is done."""
         if isinstance(points, np.ndarray):
             if (
@@ -309,13 +310,16 @@ class Fleet(Savable):
                 if self._world.are_open(states).all():
                     return states.tolist()  # else they are looked at one by one, to say which is wrong
             points = points.tolist()
-        return [self._world.state_of(point, f"{what} of agent {n}") for n, point in enumerate(points)]
+        return [self._world.state_of(point, _named(what, n, agents)) for n, point in enumerate(points)]
 
-    def _one_or_all(self, points: Any, what: str) -> list[int] | int:
-        """The states of many points; or the state, if it is one point."""
-        _check_unmasked(points, f"{what}s")
+    def _one_or_all(self, points: Any, what: str, agents: Sequence[int] = ()) -> list[int] | int:
+        """The states of many points, for ``agents`` if they are there already; or the state, if it is one point."""
+        remedy = "np.ma.compress_rows(array)" if self._cells else "array.compressed()"
+        _check_unmasked(points, f"{what}s", remedy)
         if self._cells:
             check_rows(points, f"{what}s")
+            if isinstance(points, np.ndarray) and points.dtype == bool and points.ndim == 2:
+                raise ProblemError(f"{what}s are points (row, col); of a mask take np.argwhere(mask)")
         try:
             self._world.place_of(points, what)
         except ProblemError:
@@ -325,23 +329,21 @@ class Fleet(Savable):
                 raise ProblemError(f"{what}s are a list or an array of points, not {shown(points)}") from None
             if self._cells and len(points) and all(np.ndim(part) == 0 for part in points):
                 raise  # one point that is wrong, not many
-            return self._states(points, what)
+            return self._states(points, what, agents)
         return self._world.state_of(points, what)
 
-    def _goals(self, goals: Any, count: int) -> list[int]:
+    def _goals(self, goals: Any, count: int, agents: Sequence[int] = ()) -> list[int]:
         """A state for each of so many agents: of one point for all, or of one for each."""
-        states = self._one_or_all(goals, "goal")
+        states = self._one_or_all(goals, "goal", agents)
         if isinstance(states, int):
             return [states] * count
         if len(states) != count:
-            raise ProblemError(
-                f"{some(len(states), 'goal')} do not fit {some(count, 'agent')}; give one for each, or one for all"
-            )
+            raise ProblemError(f"{_unequal(len(states), 'goal', count)}; give one for each, or one for all")
         return states
 
-    def _starts(self, points: Any, what: str) -> list[int]:
+    def _starts(self, points: Any, what: str, agents: Sequence[int] = ()) -> list[int]:
         """A state for each agent: of a point for each, or of one for one."""
-        states = self._one_or_all(points, what)
+        states = self._one_or_all(points, what, agents)
         return [states] if isinstance(states, int) else states
 
     def _point(self, state: int) -> Any:
@@ -816,17 +818,15 @@ class Fleet(Savable):
         They keep what still holds of what they have planned and learned: see ``docs/moving_goals.md``.
         """
         agents = self._agents(ids)
-        self._relocate(agents, None, self._goals(goals, len(agents)))
+        self._relocate(agents, None, self._goals(goals, len(agents), agents))
 
     @_whole
     def place(self, ids: Any, points: Any) -> None:
         """Put agents elsewhere, each to its own point: a teleport, a knock-back. They go on from there."""
         agents = self._agents(ids)
-        states = self._starts(points, "point")
+        states = self._starts(points, "point", agents)
         if len(states) != len(agents):
-            raise ProblemError(
-                f"{some(len(states), 'point')} do not fit {some(len(agents), 'agent')}; give one for each"
-            )
+            raise ProblemError(f"{_unequal(len(states), 'point', len(agents))}; give one for each")
         self._check_apart(states, "point", agents)
         self._relocate(agents, states, None)
 
@@ -920,20 +920,23 @@ class Fleet(Savable):
 
     def _agents(self, ids: Any, cancelled: bool = False) -> list[int]:
         """Ids as whole numbers, every one checked before anything is done; ``cancelled``: those are known as well."""
-        _check_unmasked(ids, "ids")
-        given = np.atleast_1d(np.asarray(ids))
+        _check_unmasked(ids, "ids", "array.compressed()")
+        try:
+            given = np.atleast_1d(np.asarray(ids))
+        except ValueError:  # lists of different lengths
+            given = np.zeros((0, 0))
         if given.dtype.kind == "b":
             raise Error("ids are whole numbers as add() gave them; of a mask take np.flatnonzero(mask)")
         if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
             such = " in a list or an array" if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)) else ""
             raise Error(f"ids are whole numbers as add() gave them{such}, not {shown(ids)}")
-        given = given.astype(np.int64)  # an empty list has no type
         there = (given >= 0) & (given < self._roster.count)
         if not cancelled:
-            there[there] = self._roster.episodes["status"][given[there]] != CANCELLED
+            there[there] = self._roster.episodes["status"][given[there].astype(np.int64)] != CANCELLED
         if not there.all():
             wrong = int(given[~there][0])
             raise Error(f"there is no agent {wrong} in this fleet; add() gives ids, cancel() takes them back")
+        given = given.astype(np.int64)  # an empty list has no type
         if len(np.unique(given)) < len(given):
             raise Error("an agent is named twice; give each id once")
         return given.tolist()
@@ -969,7 +972,10 @@ class Fleet(Savable):
 
     @property
     def frame_expansions(self) -> int | None:
-        """What all agents together may expand in a tick to choose moves; None if a frame is counted in milliseconds."""
+        """What all agents together may expand in a tick to choose moves; None if a frame is counted in milliseconds.
+
+        It stays what it was made with: replays depend on it.
+        """
         return self._frame_expansions
 
     @property
@@ -1077,10 +1083,19 @@ def _first_margin(milliseconds: float) -> float:
     return min(_MARGIN, _MOST_MARGIN * milliseconds)
 
 
-def _check_unmasked(given: Any, what: str) -> None:
+def _check_unmasked(given: Any, what: str, remedy: str) -> None:
     """An Error if some of an array are not to count."""
     if isinstance(given, np.ma.MaskedArray):
-        raise Error(f"{what} are a plain list or array; of a masked array give its compressed() part")
+        raise Error(f"{what} are a plain list or array; of a masked array give {remedy}")
+
+
+def _named(what: str, n: int, agents: Sequence[int]) -> str:
+    """The n-th of what was given for ``agents``, or for those that are to be added."""
+    return f"{what} of agent {agents[n]}" if n < len(agents) else f"{what} number {n}"
+
+
+def _unequal(count: int, what: str, agents: int) -> str:
+    return f"{some(count, what)} {'does' if count == 1 else 'do'} not fit {some(agents, 'agent')}"
 
 
 def _tell_of(faults: list[Exception]) -> None:

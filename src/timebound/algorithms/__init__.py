@@ -96,7 +96,7 @@ def _parsed(text: str, version: int) -> Spec:
     # Remembered, because a game asks for the same few specs thousands of times a second; until one is registered.
     name, colon, rest = text.strip().partition(":")
     if name not in REGISTRY:
-        raise SpecError(REGISTRY.failure(name) or f"there is no algorithm {shown(name)}; {_instead(name)}")
+        raise SpecError(REGISTRY.failure(name) or f"there is no algorithm {shown(name)}; {_instead(name, rest)}")
     algorithm = REGISTRY[name]
     given: dict[str, Any] = {}
     for part in rest.split(",") if colon else ():
@@ -109,10 +109,14 @@ def _parsed(text: str, version: int) -> Spec:
     return Spec(algorithm, algorithm.settle(given))
 
 
-def _instead(name: str) -> str:
+def _instead(name: str, rest: str) -> str:
     """Words that lead from a name that is not known to what the user may have meant."""
     from multiprocessing import parent_process
 
+    known = max((one for one in REGISTRY if name.startswith(one)), key=len, default="")
+    parameters = name[len(known) :].lstrip(" ,;") + (f":{rest}" if rest else "")
+    if known and "=" in parameters:
+        return f"did you mean {f'{known}:{parameters}'!r}?"
     words = suggestion(name, REGISTRY)
     if words.startswith("known are") or parent_process() is not None:
         # A worker knows nothing of what its parent has registered.

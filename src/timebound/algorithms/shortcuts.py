@@ -124,6 +124,7 @@ def _trace_shortcut(agent, world):
         ready += 1
         on_path = slot == cut.root or (seen(table, search, t) and place_on_path(agent, intern(table, t)) >= 0)
     follow.cutting = WALKING
+    follow.last = -1  # there will be no step from it to where the shortcut ends
     follow.used = 0
     agent.search[0].paid = 0
     agent.plan[0] = 0

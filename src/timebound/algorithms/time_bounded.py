@@ -344,8 +344,8 @@ def _walk_on(agent, world, s):
     follow = agent.follow[0]
     if follow.cutting == WALKING and agent.plan[0] < agent.plan[1]:
         follow.at = s
-        known = agent.plan[1] - agent.plan[0]
-        return known if cost_between(world, s, agent.route[agent.plan[0]]) >= 0 else 0
+        # Where a shortcut ends the path goes on.
+        return 2 if cost_between(world, s, agent.route[agent.plan[0]]) >= 0 else 0
     if not follow.begun or (follow.late and not follow.settled):
         return 0
     row = follow.active

@@ -177,7 +177,7 @@ def _table(crowd: Crowd, report: CrowdReport, ticks: int | None) -> list[str]:
         (
             "served",
             f"{report.served_share:.1%}",
-            f"had their turn in a tick, longest wait {some(report.waited_max, 'tick')}",
+            f"had a turn in a tick, longest wait {some(report.waited_max, 'tick')}",
         ),
         ("moves", f"{report.moves:,}", f"{report.moves / each:,.1f} a tick"),
         ("states expanded", f"{report.expansions:,}", f"{report.expansions / each:,.1f} a tick"),

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any
 
@@ -81,9 +82,13 @@ class Live:
         self.clear()
 
     def __call__(self, text: Callable[[], str]) -> None:
-        """Show the text that is made, ten times a second at most."""
+        """Show the text that is made, ten times a second at most. A line that does not fit is cut off.
+
+        For one that went on in the next line would not be taken off whole.
+        """
         if self.watched and time.monotonic() - self._shown >= 0.1:
-            shown = printable(text(), keep="\n")
+            width = max(get_terminal_size().columns - 1, 1)
+            shown = "\n".join(line[:width] for line in printable(text(), keep="\n").split("\n"))
             self.clear()
             print(shown, file=sys.stderr, flush=True)
             self._lines, self._shown = shown.count("\n") + 1, time.monotonic()

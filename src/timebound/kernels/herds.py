@@ -34,10 +34,11 @@ def follow(world, episodes, members, steps, nowhere, points, moved, noted, numbe
         episode = episodes[at(k)]
         if episode.status != ACTIVE:
             continue
-        episode.served = number
         episode.ticks += 1
         episode.wish = episode.position
         t = steps[at(n)]
+        if t >= 0 or t == nowhere:  # else the field has not come here yet
+            episode.served = number
         if t == nowhere:
             episode.status = UNREACHABLE
         elif t >= 0:

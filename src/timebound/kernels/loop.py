@@ -165,8 +165,8 @@ def walk_on(algorithm, world, s):
 
     Returns how many states are known to lie ahead, of which the first is ready in ``route``: 0 if there is none, and
     the agent waits; 1 if that is the last, and it should have a turn soon; 2 if there are more. It takes a time with a
-    bound, that of halving a path at most, and expands nothing. What it leads to must be a legal step, whatever was
-    edited.
+    bound, that of halving a path and a few dozen steps along it at most, and expands nothing. What it leads to must be
+    a legal step, whatever was edited.
     """
 
 

@@ -24,7 +24,7 @@ from .memory import NOTHING, Index, Piece
 __all__ = ["FORMAT", "NOTHING", "Piece", "Savable", "filled", "keeps", "keeps_frozen", "to_last"]
 
 # Raised whenever anything that is saved is stored otherwise: fields of NamedTuples and records, attributes, meanings.
-FORMAT = 3
+FORMAT = 4
 
 
 class Savable:

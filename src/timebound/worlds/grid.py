@@ -51,6 +51,12 @@ _GREYS = range(65, 224)
 _SHARE_OF_GREYS = 0.01
 
 
+def _whole(number: Any) -> int:
+    if isinstance(number, bool):
+        raise TypeError
+    return index(number)
+
+
 class Grid(SavedWorld):
     """A rectangle of cells, 4- or 8-connected, with walls and, if wanted, a cost per cell.
 
@@ -451,25 +457,28 @@ class Grid(SavedWorld):
         [True, False, False]
         """
         try:
-            row, col = map(index, cells)
+            row, col = map(_whole, cells)
         except (TypeError, ValueError):
             check_rows(cells, "cells")
             return self._are_free(cells)
         inside = 0 <= row < self.shape[0] and 0 <= col < self.shape[1]
         return inside and bool(self._free[(row + 1) * self._width + col + 1])
 
-    def _are_free(self, cells: Any) -> np.ndarray:
+    def _are_free(self, cells: Any) -> Any:
         try:
             array = np.asarray(cells)
         except (TypeError, ValueError, OverflowError):
             array = np.asarray(None)  # rows of different lengths
         if array.shape == (0,):
             return np.zeros(0, bool)
-        if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        numbers = array.shape[-1:] == (2,) and array.ndim <= 2 and array.dtype.kind in "iuf"
+        numbers = numbers and not (array.ndim == 1 and bool in map(type, cells))  # a mask of two is not a cell
+        if not numbers or isinstance(cells, np.ma.MaskedArray) or not (array == np.rint(array)).all():
             raise ProblemError(f"cells are two whole numbers (row, col), or an n x 2 array of such, not {shown(cells)}")
-        inside = np.asarray((array >= 0) & (array < self.shape)).all(axis=1, keepdims=True)
+        inside = np.asarray((array >= 0) & (array < self.shape)).all(axis=-1, keepdims=True)
         rows, cols = np.where(inside, array, -1).astype(np.int64).T  # what is outside is a wall around the map
-        return self._free[(rows + 1) * self._width + cols + 1] != 0
+        found = self._free[(rows + 1) * self._width + cols + 1] != 0
+        return found if array.ndim == 2 else bool(found)
 
     def is_open(self, state: int) -> bool:
         """Whether an agent could be there now."""
@@ -490,7 +499,7 @@ class Grid(SavedWorld):
                 given = [k.item() if isinstance(k, np.generic) else k for k in islice(point, 3)]
                 # A mask of two is not a point.
                 exact = len(given) == 2 and all(int(k) == k and not isinstance(k, bool) for k in given)
-            except (TypeError, ValueError, OverflowError):
+            except (TypeError, ValueError, OverflowError, np.ma.MaskError):
                 pass
         if not exact:
             raise ProblemError(f"the {what} must be two whole numbers (row, col), not {shown(point)}")
