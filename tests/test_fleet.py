@@ -6,6 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -508,6 +509,65 @@ def test_orders_and_edits_in_any_order(seed: int, spec: str) -> None:
     world.unblock(np.argwhere(~world.free))
     walk(fleet)
     assert all(fleet.status(k) == "reached" for k in known)
+
+
+class Restless(tb.Fleet):
+    """Never takes a tick to be as the last one."""
+
+    _calm = property(lambda self: None, lambda self, value: None)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("spec", ["lrta*", "tba*", "field"])
+def test_a_tick_like_the_last_one_is_as_any_other(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever happened in between: orders, edits, posted ones too, rests that end, another thread, a copy."""
+    for module in (fleet_module, roster_module):
+        monkeypatch.setattr(module, "RESTS", 7)
+    alike = []
+    real = tb.Fleet._repeat
+    monkeypatch.setattr(tb.Fleet, "_repeat", lambda self, *told: alike.append(self) or real(self, *told))
+    worlds = [tb.Grid(np.random.default_rng(3).random((40, 40)) > 0.2) for _ in range(2)]
+    fleets: list[Any] = [
+        kind(world, spec, frame_expansions=450) for kind, world in zip((tb.Fleet, Restless), worlds, strict=True)
+    ]
+    random = np.random.default_rng(5)
+    for number in range(400 if COMPILED else 200):
+        free, what = np.argwhere(worlds[0].free), random.integers(24)
+        one, other, more = (tuple(free[n].tolist()) for n in random.integers(len(free), size=3))
+        known = np.flatnonzero(fleets[0].statuses != 99) if len(fleets[0]) else np.zeros(0, int)
+        k, later = random.choice(known, 1) if len(known) else known, bool(random.integers(2))
+        for world, fleet in zip(worlds, fleets, strict=True):
+            if (what == 0 and len(known) < 14) or len(known) < 5:
+                fleet.add([one, other], more, spec="lrta*" if spec == "field" and number % 3 else None)
+            elif what in (1, 8, 9):
+                fleet.send(known[what - 1 : 12 - what], one)
+            elif what == 2:
+                fleet.place(k, one)
+            elif what == 3 and len(known) > 8:
+                fleet.cancel(k)
+            elif what == 4 and not (fleet.positions[known] == one).all(axis=1).any():
+                world.block(one, later=later)
+            elif what == 5:
+                world.unblock(np.argwhere(~world.free)[:3], later=later)
+        if what == 6:
+            fleets = [pickle.loads(pickle.dumps(fleet)) for fleet in fleets]
+            worlds = [fleet.world for fleet in fleets]
+        if what == 7:
+            for fleet in fleets:
+                thread = threading.Thread(target=fleet.tick)
+                thread.start()
+                thread.join()
+        if number % 2:
+            assert fleets[0].active == fleets[1].active, "to ask makes it hear of edits"
+        moved = [fleet.tick() for fleet in fleets]
+        assert moved[0] == moved[1] == fleets[0].moved.sum()
+        assert (fleets[0].positions == fleets[1].positions).all()
+        stats = [vars(fleet.stats) for fleet in fleets]
+        for name in ("ticks", "agents", "served", "expansions", "last_expansions", "learning", "moves"):
+            assert stats[0][name] == stats[1][name], name
+        assert (stats[0]["waited"] == stats[1]["waited"]).all()
+        assert (fleets[0].statuses == fleets[1].statuses).all()
+    assert not any(isinstance(fleet, Restless) for fleet in alike)
+    assert spec == "field" or len(alike) > 0.15 * number
 
 
 def test_arrays_are_not_copies() -> None:

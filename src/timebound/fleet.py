@@ -71,7 +71,7 @@ _GUESS = 4000.0  # expansions that fit into each millisecond of a frame, at leas
 _MOST_SLICE = 50_000.0  # for each millisecond of the frame: more than one agent can expand in it
 _MOST_WEIGHT = 1000
 _OF_THE_PROCESS = (
-    "_team", "_clocks", "_call_book", "_frame", "_turn", "_turn_book", "_end", "_edit_book", "_hands", "_name",
+    "_calm", "_team", "_clocks", "_call_book", "_frame", "_turn", "_turn_book", "_end", "_edit_book", "_hands", "_name",
 )  # not saved, but made anew  # fmt: skip
 _AHEAD = 10  # ticks that a unit may have been on its way longer than one of the next higher priority, and give way
 _FINE = 20  # binary digits of credit
@@ -189,6 +189,8 @@ class Fleet(Savable):
 
     def _take_tools(self) -> None:
         """What a process has of its own."""
+        # Who had a turn in the last tick, and how much: so will it be in the next one, unless something happens.
+        self._calm: tuple[Crew, int] | None = None
         self._team = Team(self._threads - 1, "timebound-fleet") if self._threads > 1 else None
         call = np.zeros(len(_FRAME_FIELDS) + 6, np.int64)
         self._call_book, self._turn = book_of(call).cast("B"), call[len(_FRAME_FIELDS) :]
@@ -236,6 +238,7 @@ class Fleet(Savable):
         An id is the agent's row in ``positions``, ``statuses`` and ``moved``. It is free for others once the agent has
         been cancelled. ``priority`` is how many shares of the frame each of them has.
         """
+        self._calm = None
         roster = self._roster
         chosen = self._spec if spec is None else parse_spec(spec)
         held = self._database if database is None and chosen.algorithm.database else database
@@ -364,63 +367,115 @@ class Fleet(Savable):
                 raise in_use("fleet", owner, mine)
             began = time.perf_counter_ns()
             roster.number += 1
-            roster.moved.fill(False)
-            faults: list[Exception] = []  # of agents that were stopped; the others have gone on
-            changes = self._world.changes
-            if self._torn:
-                with undisturbed():
-                    roster.mend(faults)
-                    self._torn = False
-            changes.catch_up()
-            if roster.edits != self._edit_book[0]:
-                self._hear_of_edits(roster.number - 1)
-            if roster.wakes or (roster.beds and roster.number - roster.beds[0][0] >= RESTS):
-                until = 0 if self._frame_ms is None else began + int(_CHORES * 1e6 * self._frame_ms)
-                with undisturbed():
-                    roster.wake_some(until, faults)
-                    roster.rise(until)
-            if self._world.goal_views:
-                roster.forget_goals()
-            if self._name[0] != mine:  # another thread than the last time
-                self._name = changes.name(self)
-                for clock in self._clocks:
-                    wind(clock, PATIENCE)
-            self._turn_book[_STEPS] = self._turn_book[_LEARNED] = 0
-            apart = bool(roster.herds) or roster.collisions  # some move outside of ``tick_each``
-            try:
-                changes.enter(self._name)
-                allowed, everyone = 0.0, True
-                if self._frame_ms is None:
-                    expansions = self._spend(self._frame_expansions or 0, faults)
-                else:
-                    expansions, allowed, everyone = self._hurry(began, self._frame_ms, faults)
-                self._last_expansions = expansions
-                if roster.herds:
-                    with undisturbed():
-                        for herd in list(roster.herds.values()):
-                            self._follow(herd, faults)
-                if roster.collisions:
-                    with undisturbed():
-                        self._make_way(faults)
-            except BaseException:
-                self._torn = True
-                raise
-            finally:
-                changes.leave(self._name)
-            moved = int(np.count_nonzero(roster.moved)) if apart else self._turn_book[_STEPS]
-            self._moves += moved
-            self._expansions += expansions
-            self._learning += self._turn_book[_LEARNED]
-            took = (time.perf_counter_ns() - began) * 1e-6
-            self._times[(roster.number - 1) % _TIMED] = took
-            if self._frame_ms is not None:
-                self._late += took > self._frame_ms
-                self._learn_from(took, allowed, self._frame_ms, everyone)
-            _tell_of(faults)
-            return moved
+            self._world.changes.catch_up()
+            calm = self._calm
+            if (
+                calm is not None
+                and roster.edits == self._edit_book[0]
+                and self._name[0] == mine
+                and not (roster.beds and roster.number - roster.beds[0][0] >= RESTS)
+            ):
+                return self._repeat(began, *calm)
+            return self._tick(began, mine)
         finally:
             if 0 in hands and hands[0] is mine:
                 del hands[0]
+
+    def _repeat(self, began: int, crew: Crew, share: int) -> int:
+        """A tick like the one before: of one crew, whose agents all have a turn; nothing has happened in between.
+
+        A hundred agents feel what Python takes, so nothing is asked here that is known.
+        """
+        roster, changes, turn = self._roster, self._world.changes, self._turn_book
+        noted = roster.noted_book
+        faults: list[Exception] = []
+        _CALL.pack_into(self._call_book, _CALL_AT, share, 0, roster.number, crew.number, 0, crew.members, 0, 0)
+        noted[0] = turn[_STEPS] = turn[_LEARNED] = 0
+        try:
+            changes.enter(self._name)
+            crew.tick(*crew.told[0])
+            expansions = turn[_SPENT]
+            if noted[0]:
+                self._calm = None
+                expansions += self._attend_to_all(share, 0, faults)
+        except BaseException:
+            self._torn, self._calm = True, None
+            raise
+        finally:
+            changes.leave(self._name)
+        return self._count(turn[_STEPS], expansions, began, faults)
+
+    def _tick(self, began: int, mine: int) -> int:
+        """Any tick."""
+        roster, changes = self._roster, self._world.changes
+        faults: list[Exception] = []  # of agents that were stopped; the others have gone on
+        self._calm = None
+        roster.moved.fill(False)
+        if self._torn:
+            with undisturbed():
+                roster.mend(faults)
+                self._torn = False
+        if roster.edits != self._edit_book[0]:
+            self._hear_of_edits(roster.number - 1)
+        if roster.wakes or (roster.beds and roster.number - roster.beds[0][0] >= RESTS):
+            until = 0 if self._frame_ms is None else began + int(_CHORES * 1e6 * self._frame_ms)
+            with undisturbed():
+                roster.wake_some(until, faults)
+                roster.rise(until)
+        if self._world.goal_views:
+            roster.forget_goals()
+        if self._name[0] != mine:  # another thread than the last time
+            self._name = changes.name(self)
+            for clock in self._clocks:
+                wind(clock, PATIENCE)
+        self._turn_book[_STEPS] = self._turn_book[_LEARNED] = 0
+        apart = bool(roster.herds) or roster.collisions  # some move outside of ``tick_each``
+        try:
+            changes.enter(self._name)
+            allowed, everyone = 0.0, True
+            if self._frame_ms is None:
+                expansions = self._spend(self._frame_expansions or 0, faults)
+            else:
+                expansions, allowed, everyone = self._hurry(began, self._frame_ms, faults)
+            if roster.herds:
+                with undisturbed():
+                    for herd in list(roster.herds.values()):
+                        self._follow(herd, faults)
+            if roster.collisions:
+                with undisturbed():
+                    self._make_way(faults)
+        except BaseException:
+            self._torn, self._calm = True, None
+            raise
+        finally:
+            changes.leave(self._name)
+        if apart or self._team or self._world.goal_views:
+            self._calm = None
+        moved = int(np.count_nonzero(roster.moved)) if apart else self._turn_book[_STEPS]
+        return self._count(moved, expansions, began, faults, allowed, everyone)
+
+    def _count(
+        self,
+        moved: int,
+        expansions: int,
+        began: int,
+        faults: list[Exception],
+        allowed: float = 0.0,
+        everyone: bool = True,
+    ) -> int:
+        """What a tick has come to. Returns how many moved."""
+        self._moves += moved
+        self._last_expansions = expansions
+        self._expansions += expansions
+        self._learning += self._turn_book[_LEARNED]
+        took = (time.perf_counter_ns() - began) * 1e-6
+        self._times[(self._roster.number - 1) % _TIMED] = took
+        if self._frame_ms is not None:
+            self._late += took > self._frame_ms
+            self._learn_from(took, allowed, self._frame_ms, everyone)
+        if faults:
+            _tell_of(faults)
+        return moved
 
     def _learn_from(self, took: float, allowed: float, frame: float, everyone: bool) -> None:
         """What a tick has taken, of the milliseconds it was allowed, tells what the next one may do.
@@ -506,7 +561,10 @@ class Fleet(Savable):
             if share * crew.weights <= frame and (not crew.walks or share >= self._least_turn):
                 crew.cursor = 0
                 spent = self._act(crew, crew.order, 0, crew.members, share, 0)
-                return spent + self._attend_to_all(share, 0, faults) if roster.noted_book[0] else spent
+                if roster.noted_book[0]:
+                    return spent + self._attend_to_all(share, 0, faults)
+                self._calm = crew, share
+                return spent
         crews = self._in_turn()
         weights = sum(crew.weights for crew in crews) + sum(herd.weights for herd in growing)
         whole = frame << _FINE
@@ -638,33 +696,26 @@ class Fleet(Savable):
 
         Returns its expansions, the milliseconds that it was allowed, and whether all had their turn.
         """
-        roster = self._roster
-        total, crews, growing = 0, self._in_turn(), self._growing() if roster.herds else []
-        weights = sum(crew.weights for crew in crews) + sum(herd.weights for herd in growing)
-        for herd in growing:
-            part = 0.8 * frame_ms * max(herd.weights / weights, 1 / (20 * len(growing)))
-            total += self._grow(herd, Budget(milliseconds=part), faults)
+        roster, total, whole = self._roster, 0, frame_ms * 1e6
+        crews = self._in_turn()
+        if roster.herds:
+            total += self._let_grow(crews, frame_ms, faults)
         # Kernels read the same clock (see ``jit.now_ns``).
-        allowed = frame_ms * 1e6 - min(self._ordering, _ORDERS * frame_ms * 1e6)
+        allowed = whole - min(self._ordering, _ORDERS * whole)
         deadline = began + max(1, round(allowed - self._margin))
         self._ordering = 0
+        share = int(self._share)
         if roster.lacking:
             with undisturbed():
-                given = roster.make_room(began + int(_CHORES * 1e6 * frame_ms), faults)
+                given = roster.make_room(began + int(_CHORES * whole), faults)
             roster.noted_book[0] = 0
-            total += self._attend_to_all(int(self._share), deadline, faults, given)
-        everyone = True
-        expected = int(max(self._last_expansions, _GUESS * frame_ms))
-        turn = min(max(_FRAMES * expected // max(weights, 1), int(_SLICE)), _TURN)
-        walkers = [crew for crew in crews if crew.walks] if self._share <= _SLICE else []
+            total += self._attend_to_all(share, deadline, faults, given)
         for crew in crews:
-            crew.begin(turn if walkers and crew.walks else int(self._share), roster.limit)
-        walks = sum(crew.paces[0] * crew.active for crew in walkers) / self._threads
-        until = deadline - round(min(walks, _STARTS * (deadline - began)))  # for turns
-        started = 0
+            crew.begin(share, roster.limit)
+        walkers = [crew for crew in crews if crew.walks] if self._share <= _SLICE else []
+        until, started, everyone = deadline, 0, True  # for turns
         if walkers:
-            room = int(_STARTS * expected)
-            started = self._let_start(walkers, room, room, began + max(1, round(_STARTS * (until - began))), faults)
+            until, started = self._begin_long_turns(walkers, crews, began, deadline, frame_ms, faults)
             total += started
         for crew in crews:
             while crew.waiting and time.perf_counter_ns() < until:
@@ -672,13 +723,47 @@ class Fleet(Savable):
                 total += self._serve(crew, crew.cursor, last, crew.share, until, faults)
                 crew.served(min(self._turn_book[_NEXT], last) - crew.cursor)
             everyone = everyone and not crew.waiting
-        if crews and not started and all(crew.waiting == crew.turns for crew in crews):
+        if not (everyone or started) and all(crew.waiting == crew.turns for crew in crews):
             # Orders, or other programs, have taken it all: one has a turn nevertheless, or nobody ever might.
             total += self._serve(crews[0], crews[0].cursor, crews[0].cursor + 1, crews[0].share, 0, faults)
             crews[0].served(1)
         for crew in walkers:
             self._let_walk(crew, deadline, faults)
         return total, 1e-6 * allowed, everyone
+
+    def _let_grow(self, crews: list[Crew], frame_ms: float, faults: list[Exception]) -> int:
+        """Let fields grow for their part of a frame that is counted in milliseconds. Returns their expansions."""
+        growing, total = self._growing(), 0
+        weights = sum(crew.weights for crew in crews) + sum(herd.weights for herd in growing)
+        for herd in growing:
+            part = 0.8 * frame_ms * max(herd.weights / weights, 1 / (20 * len(growing)))
+            total += self._grow(herd, Budget(milliseconds=part), faults)
+        return total
+
+    def _begin_long_turns(
+        self,
+        walkers: list[Crew],
+        crews: list[Crew],
+        began: int,
+        deadline: int,
+        frame_ms: float,
+        faults: list[Exception],
+    ) -> tuple[int, int]:
+        """Long turns for those who can walk on, in such a frame; who has nothing to walk along has one at once.
+
+        Returns when turns must end, for all others are to walk on after them; and what was expanded.
+        """
+        growing = self._growing() if self._roster.herds else []
+        weights = sum(crew.weights for crew in crews) + sum(herd.weights for herd in growing)
+        expected = int(max(self._last_expansions, _GUESS * frame_ms))
+        turn = min(max(_FRAMES * expected // max(weights, 1), int(_SLICE)), _TURN)
+        for crew in walkers:
+            crew.begin(turn, self._roster.limit)
+        walks = sum(crew.paces[0] * crew.active for crew in walkers) / self._threads
+        until = deadline - round(min(walks, _STARTS * (deadline - began)))
+        room = int(_STARTS * expected)
+        start_until = began + max(1, round(_STARTS * (until - began)))
+        return until, self._let_start(walkers, room, room, start_until, faults)
 
     def _serve(
         self,
@@ -806,6 +891,7 @@ class Fleet(Savable):
         roster = self._roster
         if roster.edits == self._edit_book[0] or self._hands.get(0, me()) != me():
             return  # nothing is new; or another thread is at work, which will hear of it
+        self._calm = None
         with undisturbed():
             roster.take_note_of_edits(self._edit_book[0], roster.number if ticked is None else ticked)
 
@@ -832,6 +918,7 @@ class Fleet(Savable):
 
     def _relocate(self, agents: list[int], places: list[int] | None, goals: list[int] | None) -> None:
         """Tell agents where they are, where they are to go, or both; those who cannot go on with it begin anew."""
+        self._calm = None
         roster = self._roster
         began = time.perf_counter_ns()
         faults: list[Exception] = []  # of agents that were stopped; the others have their orders
@@ -880,7 +967,8 @@ class Fleet(Savable):
             roster.points[k] = self._point(int(here[n]))
             roster.set_out_or_stop(k, faults)
         self._ordering += time.perf_counter_ns() - began
-        _tell_of(faults)
+        if faults:
+            _tell_of(faults)
 
     def _send_herd(self, number: int, agents: np.ndarray, goals: np.ndarray) -> bool:
         """Let a herd follow its goal, if all of it goes to one that no other herd has: its field serves it meanwhile.
@@ -910,6 +998,7 @@ class Fleet(Savable):
     @_whole
     def cancel(self, ids: Any) -> None:
         """Take agents out of the fleet; their ids are free for others."""
+        self._calm = None
         roster = self._roster
         for k in self._agents(ids):
             if roster.on_way(k):
@@ -1099,9 +1188,8 @@ def _unequal(count: int, what: str, agents: int) -> str:
 
 
 def _tell_of(faults: list[Exception]) -> None:
-    """Raise what went wrong with some agents, if anything did, in one sentence."""
-    if faults:
-        raise type(faults[0])("; ".join(map(str, faults))) from faults[0].__cause__
+    """Raise what went wrong with some agents, in one sentence."""
+    raise type(faults[0])("; ".join(map(str, faults))) from faults[0].__cause__
 
 
 def _to_look_at(array: np.ndarray) -> np.ndarray:

@@ -125,8 +125,8 @@ def tick_each(view_kind, kind, views, rows, seats, episodes, order, turn, points
                 if not episode.deciding:  # else it goes on in this frame or in the next
                     episode.served = call.number
                     wants[at(k)] = episode.position == position and episode.wish == position
+            moved[at(k)] = episode.position != position
             if episode.position != position:
-                moved[at(k)] = True
                 steps += 1
                 write_point(world, points, k, episode.position)
             if episode.outcome != ACTIVE:
