@@ -1502,6 +1502,19 @@ def test_who_waits_for_a_planner_makes_way(monkeypatch: pytest.MonkeyPatch) -> N
     assert fleet.status(second[0]) == "reached"
 
 
+def test_who_has_just_set_out_was_not_served() -> None:
+    """Whether it was new, at rest, or pushed off its goal."""
+    fleet = tb.Fleet(tb.Grid(np.ones((20, 20), bool)), "tb-wa*", frame_expansions=10_000)
+    ids = fleet.add([(0, col) for col in range(10)], [(1, col) for col in range(10)])
+    assert fleet.stats.served == 0
+    walk(fleet)
+    fleet.tick()
+    fleet.send(ids, (19, 19))
+    assert (fleet.stats.agents, fleet.stats.served, fleet.stats.waited.max()) == (10, 0, 0)
+    fleet.tick()
+    assert fleet.stats.served == 10
+
+
 def test_stats_hear_of_edits_as_well() -> None:
     """Whatever is asked first; and who has not had a turn was not served."""
     world = tb.Grid(np.ones((3, 6), bool))

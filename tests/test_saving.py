@@ -478,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "fa51ded24b7fb1e5"
+LAYOUT = "04ec0a302f1ccc58"
 
 
 @pytest.mark.compiled

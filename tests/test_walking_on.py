@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import timebound as tb
+from edited_worlds import corridors
+from helpers import COMPILED
 from timebound import fleet as fleet_module
+from timebound.algorithms import time_bounded
+from timebound.algorithms.shortcuts import WALKING
+from timebound.kernels.layout import GROW
 from timebound.kernels.loop import EPISODE
 from timebound.kernels.plain_records import by_attribute
 from timebound.kernels.tables import state_of
@@ -20,9 +25,11 @@ from timebound.kernels.turns import in_need, starters
 SPECS = ["tb-wa*", "tba*:steady=true", "tba*:shortcut=true", "tba*:acting=late", "rtb-wa*", "tb-gbfs"]
 
 
-def crowded(spec: str, seed: int, count: int = 40, each: int = 10, **options: Any) -> tuple[Any, np.ndarray]:
+def crowded(
+    spec: str, seed: int, count: int = 40, each: int = 10, side: int = 40, **options: Any
+) -> tuple[Any, np.ndarray]:
     """A fleet with so few expansions for each that they take turns."""
-    world = tb.Grid(tb.generate.rooms((40, 40), room=8, seed=seed))
+    world = tb.Grid(tb.generate.rooms((side, side), room=8 if side == 40 else 6, seed=seed))
     free = np.argwhere(world.free)
     random = np.random.default_rng(seed)
     starts = free[random.choice(len(free), count, replace=False)]
@@ -178,22 +185,88 @@ def test_the_first_frame_is_used_by_all() -> None:
     assert fleet.stats.last_expansions > 0.9 * fleet.frame_expansions
 
 
+@pytest.mark.parametrize("spec", ["tb-wa*", "lrta*", "rtaa*"])
 @pytest.mark.parametrize("corners", ["never", "always"])
-def test_every_move_is_one_of_a_tick(corners: str) -> None:
-    """A step that was held, and somebody stood in the way of, is asked for again, though it be the last one known."""
+def test_every_move_is_one_of_a_tick(corners: str, spec: str) -> None:
+    """A step that was held, and somebody stood in the way of, is asked for again, though it be the last one known.
+
+    Who cannot walk on asks for it when its turn comes, and moves before that only to make way: there may be where it
+    wished to be.
+    """
     cells = np.random.default_rng(4).random((9, 9)) > 0.15
     world = tb.Grid(cells, corners=corners)
     free = np.argwhere(world.free)
     random = np.random.default_rng(1)
-    fleet = tb.Fleet(world, "tb-wa*", frame_expansions=20, collisions=True)
+    fleet = tb.Fleet(world, spec, frame_expansions=20 if spec == "tb-wa*" else 8, collisions=True)
     ids = fleet.add(free[random.choice(len(free), 20, replace=False)], free[random.choice(len(free), 20)])
     for n in range(600):
         if n % 20 == 19:
             fleet.send(ids, free[random.choice(len(free), 20)])
-        books = fleet._roster.episodes
+        books, before = fleet._roster.episodes, fleet.positions[ids].tolist()
         moves, ticks = books["moves"][ids].copy(), books["ticks"][ids].copy()
         tick(fleet)
-        assert not ((books["moves"][ids] > moves) & (books["ticks"][ids] == ticks)).any()
+        beside = (books["moves"][ids] > moves) & (books["ticks"][ids] == ticks)
+        after = fleet.positions[ids].tolist()
+        assert all(before[k] in after for k in np.flatnonzero(beside)), "nobody made it way"
+        assert spec != "tb-wa*" or not beside.any()
+
+
+@pytest.mark.parametrize(("low", "drop"), [(12, 2), (20, 6)])
+def test_they_walk_along_shortcuts_too(low: int, drop: int) -> None:
+    cells, start, goal, _ = corridors(low, 6, 20, drop)
+    near = np.argwhere(cells)
+    near = near[np.argsort(np.abs(near - start).sum(axis=1), kind="stable")[:8]]
+    world = tb.Grid(cells, connectivity=4)
+    fleet = tb.Fleet(world, "tba*:r=0.1,shortcut=true", frame_expansions=160, budget=200)
+    ids, along = fleet.add(near, goal), 0
+    while fleet.active:
+        states = [planner.state if planner is not None else None for planner in fleet._roster.planners]
+        before = [
+            int(state.plan[0]) if state is not None and state.follow["cutting"][0] == WALKING else None
+            for state in states
+        ]
+        tick(fleet)
+        for k in ids[(fleet.stats.waited[ids] > 0) & fleet.moved[ids]]:
+            along += before[k] is not None and int(states[k].plan[0]) == before[k] + 1
+    assert along, "some have none, or have their turn meanwhile"
+    assert (fleet.statuses[ids] == 1).all()
+
+
+def test_who_is_pushed_off_a_shortcut_forgets_it() -> None:
+    """Late acting does not go on from there; it had kept a step of before, which was none from where it stood then."""
+    for seed in range(20):
+        fleet, _ = crowded("tba*:acting=late,shortcut=true", seed, 24, 20, side=21, collisions=True)
+        for _ in range(60):
+            tick(fleet)
+        assert (fleet.statuses != 3).all()
+
+
+@pytest.mark.skipif(COMPILED, reason="lets a search have no room")
+@pytest.mark.parametrize(("low", "drop"), [(12, 2), (20, 6), (40, 10)])
+def test_a_shortcut_that_is_shut_is_forgotten_though_there_is_no_room_yet(
+    low: int, drop: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, left = time_bounded.begin, [0]
+
+    def begin(*told: Any) -> int:
+        left[0] -= 1
+        return GROW if left[0] == 0 else real(*told)
+
+    monkeypatch.setattr(time_bounded, "begin", begin)
+    cells, start, goal, _ = corridors(low, 6, 20, drop)
+    world = tb.Grid(cells, connectivity=4)
+    fleet = tb.Fleet(world, "tba*:r=0.1,shortcut=true", frame_expansions=200, budget=200)
+    fleet.add([start], [goal])
+    while True:
+        fleet.tick()
+        state = fleet._roster.planners[0].state
+        if state.follow["cutting"][0] == WALKING and state.plan[0] < state.plan[1]:
+            break
+    world.block(world.point_of(int(state.route[state.plan[0]])))
+    left[0] = 1
+    fleet.tick()
+    assert left[0] < 0, "the search had no room, and has begun again"
+    assert fleet.status(0) in ("active", "unreachable")
 
 
 @pytest.mark.parametrize("milliseconds", [0.02, 0.2])

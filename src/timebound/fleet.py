@@ -713,18 +713,18 @@ class Fleet(Savable):
         for crew in crews:
             crew.begin(share, roster.limit)
         walkers = [crew for crew in crews if crew.walks] if self._share <= _SLICE else []
-        until, started, everyone = deadline, 0, True  # for turns
+        until, everyone = deadline, True  # for turns
         if walkers:
-            until, started = self._begin_long_turns(walkers, crews, began, deadline, frame_ms, faults)
-            total += started
+            until, spent = self._begin_long_turns(walkers, crews, began, deadline, frame_ms, faults)
+            total += spent
         for crew in crews:
             while crew.waiting and time.perf_counter_ns() < until:
                 last = crew.cursor + min(crew.waiting, crew.turns - crew.cursor)
                 total += self._serve(crew, crew.cursor, last, crew.share, until, faults)
                 crew.served(min(self._turn_book[_NEXT], last) - crew.cursor)
             everyone = everyone and not crew.waiting
-        if not (everyone or started) and all(crew.waiting == crew.turns for crew in crews):
-            # Orders, or other programs, have taken it all: one has a turn nevertheless, or nobody ever might.
+        if not everyone and all(crew.waiting == crew.turns for crew in crews):
+            # Orders, other programs or those in need took it all: one has a turn nevertheless, or nobody ever might.
             total += self._serve(crews[0], crews[0].cursor, crews[0].cursor + 1, crews[0].share, 0, faults)
             crews[0].served(1)
         for crew in walkers:
@@ -839,13 +839,18 @@ class Fleet(Savable):
         roster = self._roster
         units, n = roster.units, roster.count
         assert units is not None
-        fields = {name: roster.episodes[name][:n] for name in ("position", "wish", "pending", "goal", "status", "crew")}
+        names = ("position", "wish", "pending", "goal", "status", "crew", "served")
+        fields = {name: roster.episodes[name][:n] for name in names}
         units.position[:n] = np.where(fields["status"] == CANCELLED, -1, fields["position"])
         waking = roster.is_waking(np.s_[:n])
         walking = (fields["status"] == loop.ACTIVE) & ~waking
         # Who has arrived would rather stay, as does who has had no turn, and nothing to walk along; who has no way, or
         # nothing to plan with yet, is in nobody's way, and must not be first for ever.
-        units.wish[:n] = np.where(walking & (fields["pending"] > 0), fields["wish"], fields["position"])
+        asks = walking & (fields["pending"] > 0)
+        for crew in roster.crews.values():
+            if crew.members and not crew.walks:
+                asks &= (fields["crew"] != crew.number) | (fields["served"] == roster.number)
+        units.wish[:n] = np.where(asks, fields["wish"], fields["position"])
         units.goal[:n] = np.where((fields["status"] == loop.UNREACHABLE) | waking, -1, fields["goal"])
         units.role[:n] = np.where(walking, WALKING, PARKED)
         units.role[:n][fields["status"] == loop.MOVE_LIMIT] = FIXED
@@ -1142,12 +1147,10 @@ class Fleet(Savable):
             times = np.zeros(1)
         status, served = roster.column("status"), roster.column("served")
         on_way = status == loop.ACTIVE
-        # Who was added, or woken by an edit, and has not had a turn yet, begins to wait now.
-        had_turn = on_way & (roster.column("ticks") > 0) & ~roster.is_waking(np.s_[: roster.count])
         return FleetStats(
             ticks=roster.number,
             agents=int(on_way.sum()),
-            served=int((had_turn & (served == roster.number)).sum()),
+            served=int(roster.had_turn().sum()),
             p50_ms=float(np.percentile(times, 50)),
             p99_ms=float(np.percentile(times, 99)),
             max_ms=float(times.max()),

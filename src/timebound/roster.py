@@ -51,6 +51,7 @@ class Roster:
         self.seats = np.zeros(0, np.int64)  # on the shelf of its crew
         self.proved = np.zeros(0, np.int64)  # as of which edits there was no way
         self.rests = np.zeros(0, np.int64)  # since which tick; 0: not
+        self.since = np.zeros(0, np.int64)  # after which tick it began to be on its way
         self.units: Units | None = None  # with collisions: what all of them wish for
         self._enlarge(64)
         self.count = 0  # rows that were ever used
@@ -90,13 +91,13 @@ class Roster:
         episodes = in_lines(rows, loop.EPISODE.itemsize // 8).view(loop.EPISODE)[:, 0]
         episodes["status"] = CANCELLED
         points, moved, wants = np.zeros((rows, 2), np.int64), np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
-        seats, proved, rests = np.zeros(rows, np.int64), np.full(rows, -1), np.zeros(rows, np.int64)
-        old = self.episodes, self.points, self.moved, self.wants, self.seats, self.proved, self.rests
-        for new, before in zip((episodes, points, moved, wants, seats, proved, rests), old, strict=True):
+        seats, proved, rests, since = (np.full(rows, value) for value in (0, -1, 0, 0))
+        old = self.episodes, self.points, self.moved, self.wants, self.seats, self.proved, self.rests, self.since
+        for new, before in zip((episodes, points, moved, wants, seats, proved, rests, since), old, strict=True):
             new[: len(before)] = before
         self.episodes = episodes if COMPILED else by_attribute(episodes)  # as ``new_record``
         self.points, self.moved, self.wants = points, moved, wants
-        self.seats, self.proved, self.rests = seats, proved, rests
+        self.seats, self.proved, self.rests, self.since = seats, proved, rests, since
         self.noted = np.zeros(rows + 1, np.int64)
         self.noted_book = book_of(self.noted)
         if self.collisions:
@@ -146,7 +147,7 @@ class Roster:
             self.proved[k] = self.world.changes.edited[0]
             return
         if episode["status"][0] != loop.ACTIVE:
-            episode["served"] = self.number  # it begins to wait now, whenever its last turn was
+            self._let_wait(k, self.number)
         episode["status"] = loop.ACTIVE
         algorithm = self.specs[k][0].algorithm
         if algorithm.shares and (algorithm.refuses is None or algorithm.refuses(self.world) is None):
@@ -303,7 +304,11 @@ class Roster:
             self.rests[agents] = 0
             self.wants[agents] = True
             self._count_resting(agents, -1)
-            self.episodes["served"][agents] = self.number
+            self._let_wait(agents, self.number)
+
+    def _let_wait(self, agents: Any, tick: int) -> None:
+        """They begin to wait for their turn after that tick, whenever the last one was."""
+        self.episodes["served"][agents] = self.since[agents] = tick
 
     def _count_resting(self, agents: np.ndarray, more: int) -> None:
         crews, weights = self.episodes["crew"][agents], self.episodes["weight"][agents]
@@ -467,7 +472,7 @@ class Roster:
         status[again] = loop.ACTIVE
         resting = self.rests[again] != 0
         self._resume(again[resting])
-        self.episodes["served"][again] = ticked
+        self._let_wait(again, ticked)
         self.episodes["wish"][again] = self.episodes["position"][again]
         waiting = set(self.wakes)
         self.wakes.extend(k for k in again[~resting].tolist() if k not in waiting)
@@ -488,6 +493,11 @@ class Roster:
             self.set_out(k)
         except Exception as problem:
             self.stop_for(k, problem, faults)
+
+    def had_turn(self) -> np.ndarray:
+        """Who had a turn in the last tick, of those who were on their way then and are so now."""
+        now = (self.column("status") == loop.ACTIVE) & (self.column("served") == self.number)
+        return now & (self.since[: self.count] < self.number)
 
     def is_waking(self, agents: Any) -> Any:
         """Whether an agent is on its way and has nothing to plan with: it is among those who are woken by and by."""

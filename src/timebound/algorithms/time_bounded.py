@@ -169,8 +169,10 @@ def _decide(agent, world, s, tick):
         follow.stale = 1
         if restart_search(agent, world, s, tick):
             _abandon(agent)
-    elif follow.cutting == WALKING and agent.plan[0] < agent.plan[1]:
-        return agent.plan[1] - agent.plan[0]  # on a shortcut
+    elif follow.cutting == WALKING:
+        if agent.plan[0] < agent.plan[1]:
+            return agent.plan[1] - agent.plan[0]  # on a shortcut
+        follow.cutting = 0  # it has ended
     while True:
         if not follow.begun and not _initialize(agent, world, s):
             return NEEDS_ROOM
@@ -213,8 +215,15 @@ def _slot_of_agent(agent, s):
 @inlined
 def _abandon(agent):
     """The tree belongs to a world that is no more."""
+    _drop_shortcut(agent)
     agent.follow[0].begun = 0
     agent.counts[0].restarts += 1
+
+
+@inlined
+def _drop_shortcut(agent):
+    agent.plan[0] = agent.plan[1]
+    agent.follow[0].cutting = 0
 
 
 @inlined
@@ -342,10 +351,12 @@ def _step(agent, world, s, here):
 def _walk_on(agent, world, s):
     """Lines 21-25 alone: along the path in force, or back to it. At its end the agent waits for more of it."""
     follow = agent.follow[0]
-    if follow.cutting == WALKING and agent.plan[0] < agent.plan[1]:
-        follow.at = s
-        # Where a shortcut ends the path goes on.
-        return 2 if cost_between(world, s, agent.route[agent.plan[0]]) >= 0 else 0
+    if follow.cutting == WALKING:
+        if agent.plan[0] < agent.plan[1]:
+            follow.at = s
+            # Where a shortcut ends the path goes on.
+            return 2 if cost_between(world, s, agent.route[agent.plan[0]]) >= 0 else 0
+        follow.cutting = 0
     if not follow.begun or (follow.late and not follow.settled):
         return 0
     row = follow.active
@@ -425,7 +436,7 @@ def _retarget(agent, world, s, goal, tick):
 @displaced.on(TimeBounded)
 def _displaced(agent, world, s):
     follow = agent.follow[0]
-    if follow.begun and (follow.late or not _go_on_from(agent, world, s)):
+    if not _go_on_from(agent, world, s) or follow.late:
         follow.begun = 0
     if follow.begun:
         follow.last = -1
@@ -439,8 +450,7 @@ def _displaced(agent, world, s):
 @inlined
 def _go_on_from(agent, world, s):
     """Drop a shortcut, and see that the agent's state is in the tree, if there is one; False if it is far from it."""
-    agent.plan[0] = agent.plan[1]
-    agent.follow[0].cutting = 0
+    _drop_shortcut(agent)
     if not agent.follow[0].begun or seen(agent.table, agent.search[0], s):
         return True
     return join(world, agent.table, agent.queue, agent.search[0], agent.counts[0], s)
