@@ -257,13 +257,15 @@ def frame(folder: Path, say: Say) -> list[dict[str, Any]]:
                     fleet.tick()
                 most = max(most, resident() - before)
             stats = fleet.stats
-            costs = fleet.costs[ids[:200]]
+            there = fleet.statuses[ids] == 1
+            first = there[: len(optima)]
+            ratios = fleet.costs[ids[: len(optima)]][first] / np.array(optima[: len(first)])[first]
             rows.append(
                 {
                     "map": name, "agents": count, "frame_ms": milliseconds, "ticks": stats.ticks,
                     "p50_ms": stats.p50_ms, "p99_ms": stats.p99_ms, "max_ms": stats.max_ms,
                     "late_percent": 100 * stats.late / stats.ticks, "megabytes": most,
-                    "suboptimality": float(np.mean(costs / np.array(optima[: len(costs)]))),
+                    "arrived_percent": 100 * float(there.mean()), "suboptimality": float(ratios.mean()),
                 }
             )  # fmt: skip
             del fleet

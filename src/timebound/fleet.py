@@ -54,9 +54,9 @@ _CHORES = 0.25  # how much of a frame of milliseconds may be gone before what ne
 _ORDERS = 0.5  # how much of a frame of milliseconds orders may take from the tick that follows
 _TIMED = 4096  # ticks whose durations are kept
 # Nanoseconds of a frame that are kept for what comes after its deadline: an agent in the middle of something, Python.
-# They grow when a frame was late, and shrink when none is, so that one in two hundred will be; more than that if they
-# are many, so that a program that was in the way for a second is forgotten in a minute.
-_MARGIN, _LATE, _IN_TIME, _FORGETS = 40_000.0, 20_000.0, 100.0, 0.001
+# They grow when a frame was late, and shrink when none is, so that one in two hundred will be; faster if they are more
+# than that takes, so that a program that was in the way for a second is forgotten in two minutes.
+_MARGIN, _LATE, _IN_TIME, _FORGETS = 40_000.0, 20_000.0, 100.0, 0.0005
 _MOST_MARGIN = 5e5  # of each millisecond of the frame
 # Expansions that an agent may make when it has its turn in a frame of milliseconds, however many there are. With less,
 # all would move in every tick, but astray; so they take turns. And what an agent holds must be fetched first.
@@ -449,7 +449,7 @@ class Fleet(Savable):
             raise
         finally:
             changes.leave(self._name)
-        if apart or self._team or self._world.goal_views:
+        if self._calm and (apart or self._world.goal_views or self._has_help(self._calm[0], 1, self._calm[0].members)):
             self._calm = None
         moved = int(np.count_nonzero(roster.moved)) if apart else self._turn_book[_STEPS]
         return self._count(moved, expansions, began, faults, allowed, everyone)
@@ -818,7 +818,7 @@ class Fleet(Savable):
             return self._turn_book[_SPENT]
         began = time.perf_counter_ns()
         kind = share > 0
-        if self._team is not None and crew.paces[kind] * (last - first) > _SHORT:
+        if self._team is not None and self._has_help(crew, kind, last - first):
             self._team.call(crew.tick, told, self._turn[_ENDED:], self._clocks[0])
         else:
             crew.tick(*told[0])
@@ -828,6 +828,10 @@ class Fleet(Savable):
         if done > 0:
             crew.paces[kind] += 0.25 * min(done / _MANY, 1.0) * (took / done - crew.paces[kind])
         return self._turn_book[_SPENT]
+
+    def _has_help(self, crew: Crew, kind: int, agents: int) -> bool:
+        """Whether other threads are woken for so many agents of a crew, who walk on (0) or have turns (1)."""
+        return self._team is not None and crew.paces[kind] * agents > _SHORT
 
     @property
     def _seen(self) -> tuple[np.ndarray, np.ndarray]:
