@@ -19,7 +19,6 @@ from numba.extending import lower_builtin, overload, type_callable
 from .compiler import OPTIONS
 from .instructions import (
     CACHE_LINE,
-    TOGETHER,
     at,
     busy_ns,
     fetch_and_add,
@@ -110,11 +109,6 @@ def _emit_hints(builder: Any, address: Any, size: int, early: bool = False) -> N
         builder.call(hint, [builder.gep(begin, [number(offset)]), read, cache, data_cache])
 
 
-def _is_long(kind: Any) -> bool:
-    """Whether a value has so many parts that its agent will read more than the first cache should be asked for."""
-    return len(list(_parts(kind))) > TOGETHER
-
-
 @type_callable(foresee)
 def _type_of_foresee(context: Any) -> Callable[..., Any]:
     return lambda array, row: types.void
@@ -139,8 +133,7 @@ def _emit_foresee_row(context: Any, builder: Any, signature: Any, args: Any) -> 
     kind = signature.args[0].instance_type
     size = 8 * sum(1 + getattr(of, "ndim", 0) for of in _parts(kind))
     begin = _begin_of_row(context, builder, signature.args[1:], args[1:])
-    # Of a short one the lengths, which stand behind the words, are seldom read.
-    _emit_hints(builder, begin, size if _is_long(kind) else min(size, 8 * TOGETHER), _is_long(kind))
+    _emit_hints(builder, begin, size, early=True)
     return context.get_dummy_value()
 
 
@@ -194,7 +187,7 @@ def _emit_foresee_arrays(context: Any, builder: Any, signature: Any, args: Any) 
             if part is own and isinstance(part, types.Array):
                 word = builder.load(builder.gep(begin, [ir.IntType(64)(place)]))
                 size = context.get_abi_sizeof(context.get_data_type(part.dtype))
-                _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size, _is_long(whole))
+                _emit_hints(builder, builder.inttoptr(word, ir.IntType(8).as_pointer()), size, early=True)
     return context.get_dummy_value()
 
 
