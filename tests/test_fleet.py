@@ -999,6 +999,23 @@ def test_a_frame_of_milliseconds() -> None:
     assert stats.agents == stats.served == 0
 
 
+def test_to_make_way_is_part_of_the_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it took lately is not there for planning: else each of the first frames would be late by that."""
+    fleet = tb.Fleet(tb.Grid(np.ones((4, 30), bool)), "tb-wa*", frame_ms=50.0, collisions=True)
+    fleet.add([(0, 0), (1, 0)], [(0, 29), (1, 29)])
+    real, left = fleet._act, []
+
+    def act(*told: Any) -> int:
+        left.append(told[-1] - time.perf_counter_ns())
+        return real(*told)
+
+    monkeypatch.setattr(fleet, "_act", act)
+    monkeypatch.setattr(fleet, "_make_way", lambda faults: time.sleep(0.02))
+    for _ in range(12):
+        fleet.tick()
+    assert left[-1] < 31e6
+
+
 def test_ids_are_given_again() -> None:
     world = rooms()
     fleet = tb.Fleet(world, "lrta*", frame_expansions=100)

@@ -478,7 +478,7 @@ def outline(value: Any) -> Any:
     return type(value).__name__
 
 
-LAYOUT = "04ec0a302f1ccc58"
+LAYOUT = "136cf4e88c750329"
 
 
 @pytest.mark.compiled

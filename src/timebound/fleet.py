@@ -53,7 +53,8 @@ _STATUS = {
 _CHORES = 0.25  # how much of a frame of milliseconds may be gone before what need not be done now is left for later
 _ORDERS = 0.5  # how much of a frame of milliseconds orders may take from the tick that follows
 _TIMED = 4096  # ticks whose durations are kept
-# Nanoseconds of a frame that are kept for what comes after its deadline: an agent in the middle of something, Python.
+# Nanoseconds of a frame that are kept for what comes after its deadline: an agent in the middle of something, Python;
+# besides what it takes to follow fields and to make way, which is known.
 # They grow when a frame was late, and shrink when none is, so that one in two hundred will be; faster if they are more
 # than that takes, so that a program that was in the way for a second is forgotten in two minutes.
 _MARGIN, _LATE, _IN_TIME, _FORGETS = 40_000.0, 20_000.0, 100.0, 0.0005
@@ -177,6 +178,7 @@ class Fleet(Savable):
         self._roster = Roster(world, most, min(most, self._frame_expansions or UNLIMITED), collisions)
         self._torn = False  # whether something was raised in the middle of the last tick
         self._margin = _first_margin(self._frame_ms or 1.0)
+        self._after = 0.0  # nanoseconds of a tick, lately, for fields to be followed and for making way
         self._ordering = 0  # nanoseconds that orders have taken since the last tick
         self._share = _SLICE  # expansions for each, in a frame of milliseconds; it follows what ticks have taken
         self._times = np.zeros(_TIMED)
@@ -437,13 +439,14 @@ class Fleet(Savable):
                 expansions = self._spend(self._frame_expansions or 0, faults)
             else:
                 expansions, allowed, everyone = self._hurry(began, self._frame_ms, faults)
-            if roster.herds:
+            if apart:
+                planned = time.perf_counter_ns()
                 with undisturbed():
                     for herd in list(roster.herds.values()):
                         self._follow(herd, faults)
-            if roster.collisions:
-                with undisturbed():
-                    self._make_way(faults)
+                    if roster.collisions:
+                        self._make_way(faults)
+                self._after += 0.25 * (time.perf_counter_ns() - planned - self._after)
         except BaseException:
             self._torn, self._calm = True, None
             raise
@@ -702,7 +705,8 @@ class Fleet(Savable):
             total += self._let_grow(crews, frame_ms, faults)
         # Kernels read the same clock (see ``jit.now_ns``).
         allowed = whole - min(self._ordering, _ORDERS * whole)
-        deadline = began + max(1, round(allowed - self._margin))
+        after = min(self._after, _MOST_MARGIN * frame_ms) if roster.herds or roster.collisions else 0.0
+        deadline = began + max(1, round(allowed - self._margin - after))
         self._ordering = 0
         share = int(self._share)
         if roster.lacking:
